@@ -1,0 +1,159 @@
+"""Requests and results of queries: immutable, made anywhere, answered by `mdstudio.engine.query` (design 2, 3).
+
+A request can be pickled, compared and shown as a command; a result carries the values, the coordinates and an explain
+record of what was read for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mdstudio.engine.model import Array, Item
+from mdstudio.engine.times import TimeAxis
+
+Bbox = tuple[float, float, float, float]  # x0, y0, x1, y1 in any order, in the dataset's CRS
+
+
+@dataclass(frozen=True, slots=True)
+class PageRef:
+    """One stored page or block: where it lies and what part of the grid it holds.
+
+    Attributes:
+        blob: name below the dataset's root.
+        page: number in its index (MultiTimestep: within its timestep).
+        offset, length: bytes in the blob; length 0 for an all-no-data page.
+        rows, columns: (start, stop) of the cells it holds. A TimeSeries block that does not hold whole rows of its tile
+            gives the rows it touches.
+    """
+
+    blob: str
+    page: int
+    offset: int
+    length: int
+    rows: tuple[int, int]
+    columns: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Explain:
+    """What a query cost: pages touched and decoded (length-0 pages are touched, not decoded), requests, bytes, time.
+
+    `wait_us` is the time spent waiting for the storage, `decode_us` in codecs, both summed over threads.
+    """
+
+    pages_touched: int = 0
+    pages_decoded: int = 0
+    requests: int = 0
+    bytes_read: int = 0
+    read_us: int = 0
+    decode_us: int = 0
+    pages: tuple[PageRef, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MapRequest:
+    """One layer of one item at one time: the whole slice, or the cells that a rectangle touches (P3).
+
+    Attributes:
+        item: name.
+        time: index, 0 ... times - 1.
+        layer: index for an item with layers, None otherwise (0 is taken for a layered item).
+        bbox: rectangle in the dataset's CRS, corners in any order; None for the whole slice.
+    """
+
+    item: str
+    time: int = 0
+    layer: int | None = None
+    bbox: Bbox | None = None
+
+
+@dataclass(frozen=True)
+class MapResult:
+    """Cells of one slice.
+
+    Attributes:
+        rows, columns: indices into the grid, int64, of the block that `stored` is; a rectangle over the wrap of a
+            0..360 grid gives columns that are not contiguous.
+        stored: (rows, columns) as stored, row 0 = first of `rows`, stored type.
+        values: (rows, columns) float64, scale applied, NaN where there is no data or `mask` is False.
+        mask: (rows, columns) bool: the cell belongs to the request.
+        x, y: centres in the dataset's CRS, 1-D (columns,), (rows,); for curvilinear grids 2-D (rows, columns)
+            longitude and latitude.
+        empty_reason: why no cell was found; "" otherwise.
+    """
+
+    request: MapRequest
+    item: Item
+    rows: Array
+    columns: Array
+    stored: Array
+    values: Array
+    mask: Array
+    x: Array
+    y: Array
+    explain: Explain = field(default_factory=Explain)
+    empty_reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesRequest:
+    """The values of one item at points over time.
+
+    Attributes:
+        points: (x, y) in the dataset's CRS; the cell that contains the point is taken, the nearest one when
+            `nearest` is set and no cell contains it.
+        start, stop: time indices, stop excluded; None for the ends.
+    """
+
+    item: str
+    points: tuple[tuple[float, float], ...]
+    layer: int | None = None
+    start: int | None = None
+    stop: int | None = None
+    nearest: bool = False
+
+
+@dataclass(frozen=True)
+class SeriesResult:
+    """Series at points.
+
+    Attributes:
+        times: the axis of the asked range.
+        stored: (time, point) as stored; a point outside the grid holds the no-data value (or 0).
+        values: (time, point) float64, NaN where there is no data or no cell.
+        cells: (point, 2) int64 row and column, -1 for a point outside the grid.
+        x, y: (point,) float64 centres of the cells, NaN outside.
+    """
+
+    request: SeriesRequest
+    item: Item
+    times: TimeAxis
+    stored: Array
+    values: Array
+    cells: Array
+    x: Array
+    y: Array
+    explain: Explain = field(default_factory=Explain)
+
+
+def decode_values(item: Item, stored: Array) -> Array:
+    """Stored numbers as float64, scaled, NaN where there is no data: the one definition for map, series and export.
+
+    No-data is compared by bit pattern for floats with a NaN fill and by value else; `missing` and the valid range are
+    applied in the stored domain (cases 1 to 3).
+    """
+    invalid = np.zeros(stored.shape, bool)
+    for code in (*(() if item.no_data is None else (item.no_data,)), *item.missing):
+        if code == code:  # a NaN code needs no comparison: NaN stays NaN below
+            invalid |= stored == np.asarray(code).astype(stored.dtype)
+    if item.valid_min is not None:
+        invalid |= stored < item.valid_min
+    if item.valid_max is not None:
+        invalid |= stored > item.valid_max
+    values = stored.astype(np.float64)
+    if item.scale is not None or item.offset is not None:
+        values = values * (1.0 if item.scale is None else item.scale) + (item.offset or 0.0)
+    values[invalid] = np.nan
+    return values
