@@ -105,7 +105,7 @@ class BlobStorage(Protocol):
     def block_list(self, name: str) -> BlockList:
         """The committed blocks; empty for a blob that was put whole."""
 
-    def list(self, prefix: str = "") -> Iterator[BlobProperties]:
+    def list_blobs(self, prefix: str = "") -> Iterator[BlobProperties]:
         """Committed blobs whose name starts with `prefix`, any depth, by name; left-overs of writes are no blobs."""
 
     def list_folders(self, prefix: str = "") -> tuple[list[str], list[BlobProperties]]:
