@@ -137,3 +137,9 @@ class UnsupportedError(MdError):
     """A kind, item or combination that is refused by rule, with the reason (K4, T8, N4, ...)."""
 
     code = "MD-E060"
+
+
+class WorkerError(MdError):
+    """A worker process that crashed or was killed; what it wrote is no dataset (G7)."""
+
+    code = "MD-E070"

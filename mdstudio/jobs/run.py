@@ -1,0 +1,197 @@
+"""Run a recipe in this process: open the source, choose grid and items, choose settings, write the dataset."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from mdstudio.engine.errors import AlreadyExistsError, NotFoundError, UsageError
+from mdstudio.engine.model import Array, Description, Dropped, Item
+from mdstudio.engine.progress import Progress
+from mdstudio.jobs.recipe import Recipe, command_text, parameter_list, without_secret
+
+if TYPE_CHECKING:
+    from mdstudio.engine.settings import Settings
+    from mdstudio.engine.storage import BlobStorage
+    from mdstudio.sources.contract import Source
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a recipe would do: what is written (`description`, with the chosen items only) and how (`settings`)."""
+
+    recipe: Recipe
+    description: Description
+    settings: Settings
+    environ: Mapping[str, str]
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of `import --dry-run --json`."""
+        d, s = self.description, self.settings.storage
+        return {
+            "dataset": without_secret(self.recipe.target),
+            "grid": d.name,
+            "kind": d.domain.kind,
+            "rows": d.domain.rows,
+            "columns": d.domain.columns,
+            "timesteps": len(d.times),
+            "times": {"count": len(d.times), "first": d.times.text(0), "last": d.times.text(len(d.times) - 1),
+                      "calendar": d.times.calendar},
+            "items": [{"name": i.name, "type": i.dtype, "unit": i.unit, "layers": len(i.layers) if i.layers else None}
+                      for i in d.items],
+            "raw_bytes": d.raw_bytes,
+            "settings": {
+                "storage_type": s.storage_type, "compression": s.compression, "time_group_size": s.time_group_size,
+                "grid_tile_width": s.grid_tile_width, "time_series_block_rows": s.time_series_block_rows,
+                "layout_version": s.layout_version,
+            },
+            "origins": dict(self.settings.origins),
+            "notes": list(self.settings.notes),
+            "dropped": dropped_json(d.dropped),
+        }
+
+
+class _Slices:
+    """The writer's view of a source: slices of one description."""
+
+    def __init__(self, source: Source, description: Description) -> None:
+        self._source, self._description = source, description
+
+    def read(self, item: str, times: slice, layer: int, rows: slice, columns: slice) -> Array:
+        return self._source.read(self._description, item, times, layer, rows, columns)
+
+
+def run_recipe(recipe: Recipe, progress: Progress, environ: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Import; returns the summary of `import --json` (design 5a): dataset, items, timesteps, raw_bytes, stored_bytes,
+    seconds, dropped.
+
+    Raises `AlreadyExistsError` for a destination that is a dataset, `SourceError`, `UsageError`, `StorageError`,
+    `Cancelled`; nothing is left behind then. A kill leaves blobs without `dataset.json`: no dataset, and the same recipe
+    run again starts over (W2).
+    """
+    from mdstudio.engine.storage import open_storage
+    from mdstudio.engine.writer import create_dataset
+
+    target = open_storage(recipe.target)
+    refuse_existing(target, recipe)
+    with planned(recipe, environ) as (source, plan):
+        for note in plan.settings.notes:
+            progress.note(note)
+        for dropped in plan.description.dropped:
+            progress.note(f"{dropped.what}: {dropped.reason}" + (f" ({dropped.count})" if dropped.count > 1 else ""))
+        written = create_dataset(
+            target, dataset_name(recipe.target), plan.description, _Slices(source, plan.description), plan.settings,
+            progress, plan.environ,
+        )
+        dropped_all = merge_dropped(plan.description.dropped, source.dropped())
+    return {
+        "dataset": target.location,
+        "items": written.items,
+        "timesteps": written.timesteps,
+        "raw_bytes": written.raw_bytes,
+        "stored_bytes": written.stored_bytes,
+        "seconds": round(written.seconds, 3),
+        "dropped": dropped_json(dropped_all),
+    }
+
+
+@contextmanager
+def planned(recipe: Recipe, environ: Mapping[str, str] | None = None) -> Iterator[tuple[Source, Plan]]:
+    """The open source and what the recipe would do with it; reads metadata and coordinates only, writes nothing."""
+    from mdstudio.engine.parameters import parse_parameters
+    from mdstudio.engine.settings import choose_settings
+    from mdstudio.sources.registry import open_source
+
+    environ = dict(os.environ if environ is None else environ)
+    if recipe.workers is not None:
+        environ["MD_ENCODE_WORKERS"] = str(recipe.workers)
+    writer = parse_parameters(parameter_list(recipe.writer_parameters), "writer")
+    reader = parse_parameters(parameter_list(recipe.reader_parameters), "reader")
+    with open_source(recipe.sources, reader) as source:
+        description = choose_items(choose_grid(source.descriptions(), recipe), recipe.items)
+        yield source, Plan(recipe, description, choose_settings(description, writer, environ), environ)
+
+
+def refuse_existing(target: BlobStorage, recipe: Recipe) -> None:
+    """Say so before a long job when the destination is taken; the writer checks again."""
+    if recipe.replace:
+        raise UsageError("--replace comes with a later release.", advice="Choose another destination or remove this one.")
+    if target.exists("dataset.json"):
+        raise AlreadyExistsError("There is a dataset already.", where=target.location,
+                                 advice="Choose another destination, or give --replace to make it anew.")
+
+
+def choose_grid(descriptions: Sequence[Description], recipe: Recipe) -> Description:
+    """The one grid to import: the named one, the only one, or the only one that holds the chosen items.
+
+    Raises `UsageError` listing the grids with their items and the command to use where the choice is open.
+    """
+    if recipe.grid:
+        for number, description in enumerate(descriptions):
+            if recipe.grid in (description.name, f"#{number}"):
+                return description
+        raise NotFoundError(f"The source has no grid '{recipe.grid}'. It has:\n{_grid_lines(descriptions)}")
+    holders = [d for d in descriptions if recipe.items and set(recipe.items) <= {i.name for i in d.items}]
+    if len(descriptions) == 1:
+        return descriptions[0]
+    if len(holders) == 1:
+        return holders[0]
+    names = [without_secret(s) for s in recipe.sources]
+    command = command_text(["mdstudio", "import", *names, without_secret(recipe.target), "--grid", descriptions[0].name])
+    raise UsageError(
+        f"The source holds {len(descriptions)} grids, and a dataset holds one:\n{_grid_lines(descriptions)}\n"
+        f"Choose one and a destination for each, such as: {command}", where=", ".join(names))
+
+
+def _grid_lines(descriptions: Sequence[Description]) -> str:
+    return "\n".join(
+        f"  {d.name}: {d.domain.rows} x {d.domain.columns} cells, {len(d.times)} time{'s' * (len(d.times) != 1)}, "
+        f"items {', '.join(i.name for i in d.items)}"
+        for d in descriptions)
+
+
+def choose_items(description: Description, names: Sequence[str]) -> Description:
+    """The description with the named items only (`#n` counts from 0), in the order given; all for no names."""
+    if not names:
+        return description
+    items = tuple(dict.fromkeys(_item(description.items, name) for name in names))
+    left = [i.name for i in description.items if i not in items]
+    return replace(
+        description, items=items,
+        hints={i.name: description.hints[i.name] for i in items if i.name in description.hints},
+        dropped=(*description.dropped, *(Dropped(name, "not chosen") for name in left)),
+    )
+
+
+def _item(items: Sequence[Item], name: str) -> Item:
+    by_name = {item.name: item for item in items}
+    if name in by_name:
+        return by_name[name]
+    if name.startswith("#") and name[1:].isdigit() and int(name[1:]) < len(items):
+        return items[int(name[1:])]
+    near = get_close_matches(name, by_name, 1, 0.0)
+    raise NotFoundError(f"The source has no item '{name}'; it has {', '.join(by_name)}.",
+                        advice=f"Did you mean '{near[0]}'?" if near else "")
+
+
+def merge_dropped(*parts: Sequence[Dropped]) -> tuple[Dropped, ...]:
+    """All that was dropped; the same thing for the same reason once, with its largest count."""
+    counts: dict[tuple[str, str], int] = {}
+    for dropped in (d for part in parts for d in part):
+        key = (dropped.what, dropped.reason)
+        counts[key] = max(counts.get(key, 0), dropped.count)
+    return tuple(Dropped(what, reason, count) for (what, reason), count in counts.items())
+
+
+def dropped_json(dropped: Sequence[Dropped]) -> list[dict[str, Any]]:
+    return [{"what": d.what, "reason": d.reason, "count": d.count} for d in dropped]
+
+
+def dataset_name(location: str) -> str:
+    """The name of a dataset: the last part of its location."""
+    parts = [p for p in without_secret(location).replace("\\", "/").split("/") if p not in ("", ".", "..")]
+    return parts[-1] if parts else os.path.basename(os.path.abspath(location))
