@@ -1,0 +1,183 @@
+"""The coordinates of a grid in one blob, `domain-<hash>.bin`: content-addressed, restored to the bit (format.md, "The
+domain blob").
+
+Bytes: magic "MDDOMAIN", version (uint32), header length (uint32), header (UTF-8 JSON), the arrays one after the other,
+CRC-32 of all bytes before it (uint32). The header lists the arrays with name, type, shape, codec and stored length.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import struct
+import zlib
+from typing import Any
+
+import numpy as np
+
+from mdstudio.engine.codecs import codec, describe_block
+from mdstudio.engine.errors import DamagedDataError, MdError, NotFoundError, UnsupportedVersionError, UsageError
+from mdstudio.engine.layout.fields import Fields, Json, encode_free, from_bytes, to_bytes
+from mdstudio.engine.model import DTYPES, Array, GridDomain
+from mdstudio.engine.storage.protocol import BlobStorage
+
+MAGIC = b"MDDOMAIN"
+VERSION = 1
+_PREFIX = struct.Struct("<8sII")
+_CODECS = ("None", "ZstdAuto")
+_GRID_KINDS = {name.capitalize(): name for name in ("regular", "projected", "rotated", "curvilinear")}
+_TEXTS = {"crs": "Crs", "x_name": "XName", "y_name": "YName", "x_unit": "XUnit", "y_unit": "YUnit"}
+_ARRAYS = {
+    "x": "X", "y": "Y", "longitude": "Longitude", "latitude": "Latitude", "x_bounds": "XBounds", "y_bounds": "YBounds",
+    "corner_longitude": "CornerLongitude", "corner_latitude": "CornerLatitude",
+}
+
+
+def store_domain(storage: BlobStorage, domain: GridDomain) -> str:
+    """Write the domain and return the name of its blob; the same domain gives the same name and bytes.
+
+    A blob of that name that is there already is left as it is. Writes at most one blob.
+    """
+    data = render_domain(domain)
+    name = f"domain-{hashlib.sha256(data).hexdigest()[:16]}.bin"
+    if not storage.exists(name):
+        storage.write(name, data)
+    return name
+
+
+def load_domain(storage: BlobStorage, name: str) -> GridDomain:
+    """The domain in a blob; one blob is read. Raises `DamagedDataError` for bytes that are not what they should be."""
+    try:
+        data = storage.read(name).data
+    except NotFoundError:
+        raise DamagedDataError("The blob with the coordinates is missing.", where=name,
+                               advice="Restore it from a copy, or import the data again.") from None
+    return parse_domain(data, name)
+
+
+def render_domain(domain: GridDomain) -> bytes:
+    """The bytes of the blob."""
+    entries: list[Json] = []
+    blocks: list[bytes] = []
+    for field, name in _ARRAYS.items():
+        values: Array | None = getattr(domain, field)
+        if values is not None:
+            codec_name, block = _encode(values, name)
+            entries.append({"Name": name, "DataType": values.dtype.newbyteorder("=").name, "Shape": list(values.shape),
+                            "Codec": codec_name, "Length": len(block)})
+            blocks.append(block)
+    header = to_bytes({
+        "Kind": domain.kind.capitalize(),
+        **{name: getattr(domain, field) for field, name in _TEXTS.items()},
+        "Arrays": entries,
+        "GridMapping": encode_free(dict(domain.grid_mapping), "the grid mapping"),
+        "CoordinateAttributes": encode_free(dict(domain.coordinate_attributes), "the attributes of the coordinates"),
+    }, indent=None)
+    body = b"".join((_PREFIX.pack(MAGIC, VERSION, len(header)), header, *blocks))
+    return body + struct.pack("<I", zlib.crc32(body))
+
+
+def _encode(values: Array, name: str) -> tuple[str, bytes]:
+    """One block of the whole array, with ZstdAuto where that is smaller."""
+    if values.dtype.name not in DTYPES or not values.size:
+        raise UsageError(f"The coordinate {name} of type {values.dtype.name} and {values.size} values cannot be stored.")
+    little = np.ascontiguousarray(values, values.dtype.newbyteorder("<"))
+    raw = little.tobytes()
+    block = codec("ZstdAuto").encode(_rows(little))
+    return ("ZstdAuto", block) if len(block) < len(raw) else ("None", raw)
+
+
+def _rows(values: Array) -> Array:
+    """The 2-D form in which an array is one block: its first axis as rows, a 1-D array as one row."""
+    return values.reshape(1, -1) if values.ndim == 1 else values.reshape(values.shape[0], -1)
+
+
+def parse_domain(data: bytes, where: str) -> GridDomain:
+    """The domain in the bytes of its blob; raises `DamagedDataError`, `UnsupportedVersionError` for a later format."""
+    header, blocks = _split(data, where)
+    fields = Fields(from_bytes(header, where), "", where)
+    arrays = _parse_arrays(fields, blocks)
+    kind = fields.choice("Kind", _GRID_KINDS)
+    domain = GridDomain(
+        kind=kind,
+        **{field: fields.text(name, "") for field, name in _TEXTS.items()},
+        **{field: arrays[name] for field, name in _ARRAYS.items() if name in arrays},
+        grid_mapping=fields.free("GridMapping"),
+        coordinate_attributes=fields.free("CoordinateAttributes"),
+    ) if "X" in arrays and "Y" in arrays else None
+    if domain is None:
+        raise DamagedDataError("Arrays: expected X and Y among them.", where=where)
+    _check_shapes(domain, where)
+    return domain
+
+
+def _split(data: bytes, where: str) -> tuple[bytes, memoryview]:
+    """The header and the bytes of the arrays, after magic, version and checksum have been checked."""
+    if len(data) < _PREFIX.size + 4 or data[:8] != MAGIC:
+        raise DamagedDataError(f"Expected a domain blob that begins with {MAGIC.decode()}, found {data[:8]!r}.", where=where)
+    _, version, length = _PREFIX.unpack_from(data)
+    stored, actual = struct.unpack("<I", data[-4:])[0], zlib.crc32(memoryview(data)[:-4])
+    if stored != actual:
+        raise DamagedDataError(f"The checksum of the coordinates is {actual:08x}; the blob says {stored:08x}.", where=where,
+                               advice="Restore the blob from a copy, or import the data again.")
+    if version > VERSION:
+        raise UnsupportedVersionError(f"The coordinates have format version {version}; this build knows {VERSION}.",
+                                      where=where, advice="Open it with a newer build.")
+    if version < 1 or _PREFIX.size + length + 4 > len(data):
+        raise DamagedDataError(f"Version {version} and a header of {length} bytes are impossible in a blob of {len(data)} "
+                               "bytes.", where=where)
+    return data[_PREFIX.size:_PREFIX.size + length], memoryview(data)[_PREFIX.size + length:-4]
+
+
+def _parse_arrays(fields: Fields, blocks: memoryview) -> dict[str, Array]:
+    arrays: dict[str, Array] = {}
+    start = 0
+    for entry in fields.objects("Arrays"):
+        name = entry.text("Name")
+        dtype = np.dtype(entry.choice("DataType", {name: name for name in DTYPES})).newbyteorder("<")
+        shape = entry.items("Shape")
+        if not 1 <= len(shape) <= 3 or any(isinstance(n, bool) or not isinstance(n, int) or not 1 <= n < 2**31 for n in shape):
+            raise entry.damaged("Shape", "one to three positive numbers")
+        length = entry.integer("Length", 1, 2**62)
+        if start + length > len(blocks) or name in arrays:
+            raise entry.damaged("Length" if name not in arrays else "Name", f"one array of at most {len(blocks) - start} bytes")
+        codec_name = entry.choice("Codec", {name: name for name in _CODECS})
+        arrays[name] = _decode(codec_name, blocks[start:start + length], dtype, tuple(shape), f"{fields.where} ({name})")
+        start += length
+    if start != len(blocks):
+        raise DamagedDataError(f"The arrays take {start} bytes; the blob holds {len(blocks)} for them.", where=fields.where)
+    return arrays
+
+
+def _decode(codec_name: str, block: memoryview, dtype: np.dtype[Any], shape: tuple[int, ...], where: str) -> Array:
+    """One array; memory is taken only for as many elements as the block itself says."""
+    count = math.prod(shape)
+    try:
+        held = len(block) // dtype.itemsize if codec_name == "None" else describe_block(codec_name, bytes(block)).count
+        if held != count:
+            raise DamagedDataError(f"Expected {count} values, found {held}.", where=where)
+        values = np.empty(shape, dtype)
+        codec(codec_name).decode(block, _rows(values))
+    except MdError as error:
+        error.where = error.where or where
+        raise
+    except MemoryError:
+        raise DamagedDataError(f"{count} values do not fit in memory.", where=where) from None
+    values.setflags(write=False)
+    return values
+
+
+def _check_shapes(domain: GridDomain, where: str) -> None:
+    if domain.x.ndim != 1 or domain.y.ndim != 1:
+        raise DamagedDataError(f"X and Y must have one dimension; they have {domain.x.ndim} and {domain.y.ndim}.", where=where)
+    rows, columns = domain.rows, domain.columns
+    expected = {
+        "longitude": (rows, columns), "latitude": (rows, columns), "x_bounds": (columns, 2), "y_bounds": (rows, 2),
+        "corner_longitude": (rows, columns, 4), "corner_latitude": (rows, columns, 4),
+    }
+    for field, shape in expected.items():
+        values: Array | None = getattr(domain, field)
+        if values is not None and values.shape != shape:
+            raise DamagedDataError(f"{_ARRAYS[field]}: expected the shape {shape}, found {values.shape}.", where=where)
+    if domain.kind == "curvilinear" and (domain.longitude is None or domain.latitude is None):
+        raise DamagedDataError("A curvilinear grid needs Longitude and Latitude.", where=where)
