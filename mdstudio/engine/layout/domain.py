@@ -34,15 +34,24 @@ _ARRAYS = {
 
 
 def store_domain(storage: BlobStorage, domain: GridDomain) -> str:
-    """Write the domain and return the name of its blob; the same domain gives the same name and bytes.
+    """Write the domain and return the name of its blob, which comes from the content alone: the same domain has the same
+    name, whatever library compressed it.
 
     A blob of that name that is there already is left as it is. Writes at most one blob.
     """
-    data = render_domain(domain)
-    name = f"domain-{hashlib.sha256(data).hexdigest()[:16]}.bin"
+    name = domain_name(domain)
     if not storage.exists(name):
-        storage.write(name, data)
+        storage.write(name, render_domain(domain))
     return name
+
+
+def domain_name(domain: GridDomain) -> str:
+    """`domain-<16 hex digits>.bin`: of the SHA-256 of the header without codecs and lengths, then the raw arrays."""
+    arrays = _arrays(domain)
+    digest = hashlib.sha256(_header(domain, [_entry(name, values) for name, values in arrays.items()]))
+    for values in arrays.values():
+        digest.update(values.tobytes())
+    return f"domain-{digest.hexdigest()[:16]}.bin"
 
 
 def load_domain(storage: BlobStorage, name: str) -> GridDomain:
@@ -57,34 +66,44 @@ def load_domain(storage: BlobStorage, name: str) -> GridDomain:
 
 def render_domain(domain: GridDomain) -> bytes:
     """The bytes of the blob."""
-    entries: list[Json] = []
+    entries: list[dict[str, Json]] = []
     blocks: list[bytes] = []
+    for name, values in _arrays(domain).items():
+        raw = values.tobytes()
+        block = codec("ZstdAuto").encode(_rows(values))
+        codec_name, stored = ("ZstdAuto", block) if len(block) < len(raw) else ("None", raw)
+        entries.append(_entry(name, values) | {"Codec": codec_name, "Length": len(stored)})
+        blocks.append(stored)
+    header = _header(domain, entries)
+    body = b"".join((_PREFIX.pack(MAGIC, VERSION, len(header)), header, *blocks))
+    return body + struct.pack("<I", zlib.crc32(body))
+
+
+def _arrays(domain: GridDomain) -> dict[str, Array]:
+    """The arrays that the domain has, little-endian and C-contiguous, by stored name."""
+    arrays: dict[str, Array] = {}
     for field, name in _ARRAYS.items():
         values: Array | None = getattr(domain, field)
-        if values is not None:
-            codec_name, block = _encode(values, name)
-            entries.append({"Name": name, "DataType": values.dtype.newbyteorder("=").name, "Shape": list(values.shape),
-                            "Codec": codec_name, "Length": len(block)})
-            blocks.append(block)
-    header = to_bytes({
+        if values is None:
+            continue
+        if values.dtype.name not in DTYPES or not values.size:
+            raise UsageError(f"The coordinate {name} of type {values.dtype.name} and {values.size} values cannot be stored.")
+        arrays[name] = np.ascontiguousarray(values, values.dtype.newbyteorder("<"))
+    return arrays
+
+
+def _entry(name: str, values: Array) -> dict[str, Json]:
+    return {"Name": name, "DataType": values.dtype.name, "Shape": list(values.shape)}
+
+
+def _header(domain: GridDomain, entries: list[dict[str, Json]]) -> bytes:
+    return to_bytes({
         "Kind": domain.kind.capitalize(),
         **{name: getattr(domain, field) for field, name in _TEXTS.items()},
         "Arrays": entries,
         "GridMapping": encode_free(dict(domain.grid_mapping), "the grid mapping"),
         "CoordinateAttributes": encode_free(dict(domain.coordinate_attributes), "the attributes of the coordinates"),
     }, indent=None)
-    body = b"".join((_PREFIX.pack(MAGIC, VERSION, len(header)), header, *blocks))
-    return body + struct.pack("<I", zlib.crc32(body))
-
-
-def _encode(values: Array, name: str) -> tuple[str, bytes]:
-    """One block of the whole array, with ZstdAuto where that is smaller."""
-    if values.dtype.name not in DTYPES or not values.size:
-        raise UsageError(f"The coordinate {name} of type {values.dtype.name} and {values.size} values cannot be stored.")
-    little = np.ascontiguousarray(values, values.dtype.newbyteorder("<"))
-    raw = little.tobytes()
-    block = codec("ZstdAuto").encode(_rows(little))
-    return ("ZstdAuto", block) if len(block) < len(raw) else ("None", raw)
 
 
 def _rows(values: Array) -> Array:
