@@ -22,7 +22,7 @@ from PySide6.QtCore import QObject, Qt, Signal, Slot
 from mdstudio.engine.errors import Cancelled, MdError
 from mdstudio.engine.progress import Progress
 
-THREADS = 4
+THREADS = 6  # some may wait for a slow service while others answer
 _REPORT_SECONDS = 0.04
 
 OnDone = Callable[[Any], None]
@@ -119,7 +119,7 @@ class Reader(QObject):
             older.progress.cancel()
         self._newest[channel] = task
         self._tasks.put(task)
-        if len(self._threads) < min(self._limit, len(self._newest) + 1):
+        if len(self._threads) < self._limit:
             self._start_thread()
         self.busy_changed.emit(len(self._newest))
 
