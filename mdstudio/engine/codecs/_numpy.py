@@ -1,0 +1,391 @@
+"""The transforms in NumPy: the reference, the test oracle, and the fallback where the C extension is not.
+
+Same functions and same bytes as `_native.c`; the stored format of each is in format.md. Arrays are flat, contiguous,
+little-endian; `src`, `out` and the like are any buffers of the stated element size.
+
+`size` is the bytes of an element, `width` the bytes of a mapped integer k, `kind` 0 unsigned, 1 signed, 2 float. The
+*key* of an element is the unsigned integer that sorts as the element does: x for unsigned, x ^ sign bit for signed,
+the ordered integer of the bits for float.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mdstudio.engine.model import Array
+
+NAME = "numpy"
+
+NONE, D1, LOR, AVG, BYTE_DELTA = range(5)
+NO_STEP = 1 << 15  # what `binary_step` returns where there is none
+EXACT = float(1 << 51)  # integers below are told apart after every arithmetic of the lattice
+MAX_K = 1 << 53
+
+_UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+_FLOAT = {4: np.float32, 8: np.float64}
+
+
+def _words(buffer: Any, size: int) -> Array:
+    return np.frombuffer(buffer, dtype=_UNSIGNED[size])
+
+
+def _sign(size: int) -> Any:
+    return _UNSIGNED[size](1 << (8 * size - 1))
+
+
+def _log2_table() -> tuple[int, ...]:
+    """log2(1 + i/1024) in 1/65536, cut off, by repeated squaring in integers: the same on every platform."""
+    table = []
+    for i in range(1024):
+        x, y = (1024 + i) << 21, 0
+        for bit in range(15, -1, -1):
+            x = (x * x) >> 31
+            if x >> 32:
+                x >>= 1
+                y |= 1 << bit
+        table.append(y)
+    return tuple(table)
+
+
+LOG2 = _log2_table()
+_LOG2 = np.array(LOG2, dtype=np.int64)
+
+
+def _weight(counts: Array) -> Array:
+    """c * log2(c) in 1/65536 for every count c >= 1."""
+    c = counts.astype(np.int64)
+    exponent = np.frexp(c.astype(np.float64))[1].astype(np.int64) - 1
+    index = np.where(exponent >= 10, c >> np.maximum(exponent - 10, 0), c << np.maximum(10 - exponent, 0)) & 1023
+    return c * ((exponent << 16) + _LOG2[index])  # type: ignore[no-any-return]
+
+
+def plane_cost(planes: Any, count: int, length: int) -> int:
+    """Order-0 entropy of `count` byte planes of `length` bytes, in 1/65536 bit."""
+    total = 0
+    data = np.frombuffer(planes, dtype=np.uint8)
+    whole = int(_weight(np.array([length]))[0]) if length else 0
+    for plane in range(count):
+        counts = np.bincount(data[plane * length : (plane + 1) * length], minlength=256)
+        total += whole - int(_weight(counts[counts > 0]).sum())
+    return total
+
+
+# ---- maps ----------------------------------------------------------------------------------------------------------
+
+
+def _keys(src: Any, size: int, kind: int) -> Array:
+    bits = _words(src, size)
+    if kind == 0:
+        return bits
+    if kind == 1:
+        return bits ^ _sign(size)
+    return bits ^ (_spread_sign(bits, size) | _sign(size))
+
+
+def _spread_sign(bits: Array, size: int) -> Array:
+    """All ones where the top bit is set, else zero."""
+    return _UNSIGNED[size](0) - (bits >> _UNSIGNED[size](8 * size - 1))  # type: ignore[no-any-return]
+
+
+def _from_keys(keys: Array, size: int, kind: int) -> Array:
+    if kind == 0:
+        return keys
+    if kind == 1:
+        return keys ^ _sign(size)
+    return keys ^ (~_spread_sign(keys, size) | _sign(size))
+
+
+def key_range(src: Any, size: int, kind: int) -> tuple[int, int]:
+    """Smallest and largest key; equal exactly where all elements are the same bits."""
+    keys = _keys(src, size, kind)
+    return int(keys.min()), int(keys.max())
+
+
+def key_map(src: Any, size: int, kind: int, base: int, width: int, out: Any) -> None:
+    """k = key - base, narrowed to `width` bytes."""
+    _words(out, width)[:] = (_keys(src, size, kind) - _UNSIGNED[size](base)).astype(_UNSIGNED[width])
+
+
+def table_map(src: Any, size: int, kind: int, limit: int, keys: Any, ranks: Any) -> int:
+    """The sorted distinct keys (as uint64) and the rank of each element (uint16); 0 where there are more than `limit`."""
+    found, inverse = np.unique(_keys(src, size, kind), return_inverse=True)
+    if found.size > limit:
+        return 0
+    _words(keys, 8)[: found.size] = found
+    _words(ranks, 2)[:] = inverse
+    return int(found.size)
+
+
+def binary_step(src: Any, size: int) -> int:
+    """The largest e for which every float is a multiple of 2^e; NO_STEP for NaN, infinity or only zeros."""
+    mantissa_bits, top = (23, 255) if size == 4 else (52, 2047)
+    bits = _words(src, size).astype(np.uint64)
+    exponent = ((bits >> np.uint64(mantissa_bits)) & np.uint64(top)).astype(np.int64)
+    if (exponent == top).any():
+        return NO_STEP
+    mantissa = (bits & np.uint64((1 << mantissa_bits) - 1)).astype(np.int64)
+    mantissa += np.where(exponent > 0, 1 << mantissa_bits, 0)
+    used = mantissa != 0
+    if not used.any():
+        return NO_STEP
+    lowest = mantissa[used] & -mantissa[used]
+    trailing = np.frexp(lowest.astype(np.float64))[1] - 1
+    bias = mantissa_bits + (top >> 1)
+    return int((np.maximum(exponent[used], 1) - bias + trailing).min())
+
+
+def _lattice(k: Array, size: int, arithmetic: int, s: float, o: float, d: float) -> Array:
+    """x of the integers k (as float64), each operation rounded by itself: no fused multiply-add."""
+    kind = _FLOAT[size]
+    with np.errstate(all="ignore"):
+        if arithmetic == 1:
+            return (k * s + o).astype(kind)  # type: ignore[no-any-return]
+        if arithmetic == 2:
+            return (k.astype(np.float32) * np.float32(s) + np.float32(o)).astype(kind)  # type: ignore[no-any-return]
+        if arithmetic == 3:
+            return (k / s + o).astype(kind)  # type: ignore[no-any-return]
+        return ((k * s + o) * d).astype(kind)  # type: ignore[no-any-return]
+
+
+def _lattice_guess(x: Array, arithmetic: int, s: float, o: float, d: float) -> Array:
+    with np.errstate(all="ignore"):
+        if arithmetic == 3:
+            k = (x - o) * s
+        elif arithmetic == 4:
+            k = (x / d - o) / s
+        else:
+            k = (x - o) / s
+        k = np.rint(k)
+        k[~(np.abs(k) < EXACT)] = 0.0
+    return k
+
+
+def lattice_map(
+    src: Any, size: int, arithmetic: int, s: float, o: float, d: float, out: Any, escapes: Any, limit: int
+) -> tuple[int, int, int]:
+    """The integers k (int64 in `out`) whose decoding gives every element bit for bit.
+
+    Elements that none gives are escapes: their indices (uint32) go to `escapes`, their k is that of the element before.
+
+    Returns:
+        (smallest k, largest k, escapes), escapes -1 where there are more than `limit` or no other element.
+    """
+    bits = _words(src, size)
+    k = np.empty(bits.size, dtype=np.float64)
+    good = np.zeros(bits.size, dtype=bool)
+    for start in range(0, bits.size, 4096):
+        part = bits[start : start + 4096]
+        with np.errstate(all="ignore"):
+            x = part.view(_FLOAT[size]).astype(np.float64)
+        guess = _lattice_guess(x, arithmetic, s, o, d)
+        found, fits = guess.copy(), np.zeros(part.size, dtype=bool)
+        for shift in (0.0, 1.0, -1.0):
+            hit = ~fits & (_lattice(guess + shift, size, arithmetic, s, o, d).view(part.dtype) == part)
+            found[hit] = guess[hit] + shift
+            fits |= hit
+        k[start : start + 4096], good[start : start + 4096] = found, fits
+        if np.count_nonzero(~good[: start + part.size]) > limit:
+            return 0, 0, -1
+    bad = np.flatnonzero(~good)
+    if bad.size == bits.size:
+        return 0, 0, -1
+    if bad.size:
+        source = np.maximum.accumulate(np.where(good, np.arange(bits.size), -1))
+        source[source < 0] = np.flatnonzero(good)[0]
+        k = k[source]
+        _words(escapes, 4)[: bad.size] = bad
+    whole = k.astype(np.int64)
+    np.frombuffer(out, dtype=np.int64)[:] = whole
+    return int(whole.min()), int(whole.max()), int(bad.size)
+
+
+# ---- predictors and planes -----------------------------------------------------------------------------------------
+
+
+def forward(
+    k: Any, width: int, rows: int, columns: int, predictor: int, out: Any, ranked: bool
+) -> tuple[int, int]:
+    """Predict, zigzag and split into byte planes, least significant first.
+
+    `out` takes `width` planes; those above the returned count are zero.
+
+    Returns:
+        (planes of the largest value, their entropy as `plane_cost` where `ranked`, else 0).
+    """
+    grid = _words(k, width).reshape(rows, columns)
+    if predictor == NONE:
+        z = grid.reshape(-1)
+    else:
+        r = _residual(grid, predictor).reshape(-1)
+        z = (r << _UNSIGNED[width](1)) ^ _spread_sign(r, width)
+    length = rows * columns
+    np.frombuffer(out, dtype=np.uint8)[: width * length].reshape(width, length)[:] = (
+        np.ascontiguousarray(z).view(np.uint8).reshape(length, width).T
+    )
+    planes = (int(z.max()).bit_length() + 7) // 8
+    return planes, plane_cost(out, planes, length) if ranked else 0
+
+
+def _residual(grid: Array, predictor: int) -> Array:
+    r = grid.copy()
+    if predictor == D1:
+        flat = grid.reshape(-1)
+        r.reshape(-1)[1:] -= flat[:-1]
+        return r
+    if predictor == LOR:
+        r[:, 1:] -= grid[:, :-1]
+        r[1:, 1:] -= grid[:-1, 1:] - grid[:-1, :-1]
+        r[1:, 0] -= grid[:-1, 0]
+        return r
+    r[0, 1:] -= grid[0, :-1]
+    r[1:, 0] -= grid[:-1, 0]
+    r[1:, 1:] -= _average(grid[1:, :-1], grid[:-1, 1:])
+    return r
+
+
+def _average(a: Array, b: Array) -> Array:
+    return (a & b) + ((a ^ b) >> a.dtype.type(1))  # type: ignore[no-any-return]
+
+
+def _inverse(planes: Any, count: int, width: int, rows: int, columns: int, predictor: int) -> Array:
+    """The integers k of byte planes; planes above `count` are zero."""
+    length = rows * columns
+    full = np.zeros((length, width), dtype=np.uint8)
+    full[:, :count] = np.frombuffer(planes, dtype=np.uint8)[: count * length].reshape(count, length).T
+    z = full.view(_UNSIGNED[width]).reshape(-1)
+    if predictor == NONE:
+        return z
+    one = _UNSIGNED[width](1)
+    r = (z >> one) ^ (_UNSIGNED[width](0) - (z & one))
+    if predictor == D1 or rows == 1 or columns == 1:
+        return np.cumsum(r, dtype=r.dtype)
+    grid = r.reshape(rows, columns)
+    if predictor == LOR:
+        return np.cumsum(np.cumsum(grid, axis=1, dtype=r.dtype), axis=0, dtype=r.dtype).reshape(-1)
+    grid[0] = np.cumsum(grid[0], dtype=r.dtype)
+    grid[:, 0] = np.cumsum(grid[:, 0], dtype=r.dtype)
+    for diagonal in range(2, rows + columns - 1):  # along a diagonal no cell depends on another
+        low, high = max(1, diagonal - columns + 1), min(rows - 1, diagonal - 1)
+        cells = diagonal + np.arange(low, high + 1) * (columns - 1)
+        r[cells] += _average(r[cells - 1], r[cells - columns])
+    return r
+
+
+def byte_delta(planes: Any, count: int, length: int) -> None:
+    """Replace each byte plane by its differences, in place."""
+    data = np.frombuffer(planes, dtype=np.uint8)[: count * length].reshape(count, length)
+    data[:, 1:] = data[:, 1:] - data[:, :-1]
+
+
+def byte_sum(planes: Any, count: int, length: int) -> None:
+    """Undo `byte_delta`, in place."""
+    data = np.frombuffer(planes, dtype=np.uint8)[: count * length].reshape(count, length)
+    np.cumsum(data, axis=1, dtype=np.uint8, out=data)
+
+
+def unpack_keys(
+    planes: Any, count: int, width: int, rows: int, columns: int, predictor: int, out: Any, size: int, kind: int, base: int
+) -> None:
+    """Planes -> k -> elements of key k + base."""
+    keys = _inverse(planes, count, width, rows, columns, predictor).astype(_UNSIGNED[size]) + _UNSIGNED[size](base)
+    _words(out, size)[:] = _from_keys(keys, size, kind)
+
+
+def unpack_table(
+    planes: Any, count: int, width: int, rows: int, columns: int, predictor: int, out: Any, size: int, table: Any
+) -> bool:
+    """Planes -> rank -> element; False where a rank lies outside of the table."""
+    ranks = _inverse(planes, count, width, rows, columns, predictor)
+    entries = _words(table, size)
+    if int(ranks.max()) >= entries.size:
+        return False
+    _words(out, size)[:] = entries[ranks]
+    return True
+
+
+def unpack_lattice(
+    planes: Any,
+    count: int,
+    width: int,
+    rows: int,
+    columns: int,
+    predictor: int,
+    out: Any,
+    size: int,
+    arithmetic: int,
+    s: float,
+    o: float,
+    d: float,
+    base: int,
+) -> bool:
+    """Planes -> k -> floats of the integers k + base; False where k is 2^53 or more."""
+    k = _inverse(planes, count, width, rows, columns, predictor)
+    if int(k.max()) >= MAX_K:
+        return False
+    x = _lattice(k.astype(np.float64) + float(base), size, arithmetic, s, o, d)
+    _words(out, size)[:] = x.view(_UNSIGNED[size])
+    return True
+
+
+def lattice_values(k: Any, out: Any, size: int, arithmetic: int, s: float, o: float, d: float) -> None:
+    """Floats of a list of integers k (int64)."""
+    x = _lattice(np.frombuffer(k, dtype=np.int64).astype(np.float64), size, arithmetic, s, o, d)
+    _words(out, size)[:] = x.view(_UNSIGNED[size])
+
+
+# ---- masks ---------------------------------------------------------------------------------------------------------
+# A bitmap has one bit an element, least significant first, set where the element is the masked pattern.
+
+
+def _bits(bitmap: Any, count: int) -> Array:
+    return np.unpackbits(np.frombuffer(bitmap, dtype=np.uint8), count=count, bitorder="little").view(bool)
+
+
+def mask_count(src: Any, size: int, pattern: int) -> int:
+    """Elements whose bits are `pattern`."""
+    return int(np.count_nonzero(_words(src, size) == _UNSIGNED[size](pattern)))
+
+
+def mask_make(src: Any, size: int, pattern: int, bitmap: Any) -> int:
+    """Set the bitmap of `pattern`; returns the masked elements."""
+    masked = _words(src, size) == _UNSIGNED[size](pattern)
+    np.frombuffer(bitmap, dtype=np.uint8)[:] = np.packbits(masked, bitorder="little")
+    return int(np.count_nonzero(masked))
+
+
+def mask_check(bitmap: Any, count: int) -> int:
+    """Masked elements of a bitmap; -1 where a bit beyond `count` is set."""
+    bits = np.unpackbits(np.frombuffer(bitmap, dtype=np.uint8), bitorder="little")
+    return -1 if bits[count:].any() else int(np.count_nonzero(bits))
+
+
+def mask_fill(src: Any, size: int, bitmap: Any, out: Any) -> None:
+    """Masked elements take the valid element before; those at the start the first valid one. One must be valid."""
+    elements = _words(src, size)
+    valid = ~_bits(bitmap, elements.size)
+    source = np.maximum.accumulate(np.where(valid, np.arange(elements.size), -1))
+    source[source < 0] = np.flatnonzero(valid)[0]
+    _words(out, size)[:] = elements[source]
+
+
+def mask_compact(src: Any, size: int, bitmap: Any, out: Any) -> None:
+    """The valid elements, in order."""
+    elements = _words(src, size)
+    valid = elements[~_bits(bitmap, elements.size)]
+    _words(out, size)[: valid.size] = valid
+
+
+def mask_put(out: Any, size: int, bitmap: Any, pattern: int) -> None:
+    """Write `pattern` wherever the bitmap is set."""
+    elements = _words(out, size)
+    elements[_bits(bitmap, elements.size)] = _UNSIGNED[size](pattern)
+
+
+def mask_spread(compact: Any, size: int, bitmap: Any, pattern: int, out: Any) -> None:
+    """Undo `mask_compact`; `compact` must hold exactly the valid elements."""
+    elements = _words(out, size)
+    masked = _bits(bitmap, elements.size)
+    elements[masked] = _UNSIGNED[size](pattern)
+    elements[~masked] = _words(compact, size)

@@ -1,0 +1,35 @@
+"""Which transform serves the next tile: the state that a caller keeps per unit of work (C6)."""
+
+from __future__ import annotations
+
+from mdstudio.engine.codecs.transforms import Transform
+
+PROBE_STRIDE = 32  # DEFAULT_PROBE_STRIDE: transforms compete on every so manyth tile
+
+
+class ProbeState:
+    """The winner of the last competition and how it fared there.
+
+    One per encode chunk or unit, used by one thread at a time; it depends on the data alone, so the bytes do not depend
+    on who encodes. Constant and nearly all-masked tiles neither compete nor count.
+    """
+
+    __slots__ = ("reference", "since", "winner")
+
+    def __init__(self) -> None:
+        self.winner: Transform | None = None
+        self.reference = 0.0
+        self.since = 0
+
+    def kept(self) -> Transform | None:
+        """The winner to use for this tile, or None where it is time to compete."""
+        self.since += 1
+        return self.winner if self.since < PROBE_STRIDE else None
+
+    def fares_worse(self, ratio: float) -> bool:
+        """Whether the winner compresses a tile more than 15 % + 1 point worse than its reference tile."""
+        return ratio > self.reference * 1.15 + 0.01
+
+    def won(self, transform: Transform, ratio: float) -> None:
+        """Keep the winner of a competition, with its ratio (stored / raw) on that tile as the reference."""
+        self.winner, self.reference, self.since = transform, ratio, 0
