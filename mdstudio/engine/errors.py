@@ -109,6 +109,12 @@ class BlobChangedError(StorageError):
     code = "MD-E021"
 
 
+class CommitUncertainError(StorageError):
+    """A conditional write was sent and its answer lost: it may have taken effect, and is never sent again (P15)."""
+
+    code = "MD-E023"
+
+
 class RangeError(StorageError):
     """A range that the blob does not hold, wholly or in part (HTTP 416, a short read)."""
 

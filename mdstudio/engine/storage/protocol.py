@@ -1,8 +1,8 @@
 """The contract of a blob storage: what the folder, Azure and every wrapper do alike (design 2).
 
-One version rule for all: `version` is an opaque string that changes with every write of the blob and that no rewrite can
-repeat; a read or write that names a version fails with `BlobChangedError` when the blob has another one. Blob names use
-"/" and are relative to the storage's root. Every method may be called from any thread.
+One version rule for all: `version` is an opaque string that changes with every write of the blob and that no rewrite
+can repeat; a read or write that names a version fails with `BlobChangedError` when the blob has another one. Blob names
+use "/" and are relative to the storage's root. Every method may be called from any thread.
 """
 
 from __future__ import annotations
@@ -76,11 +76,10 @@ class BlobStorage(Protocol):
         """The whole blob; `BlobChangedError` if `version` is given and is not the blob's."""
 
     def read_range(self, name: str, offset: int, count: int, *, version: str | None = None) -> RangeRead:
-        """`count` bytes from `offset`; one request. A negative offset counts from the end and needs a known length:
-        callers ask `properties` first (a suffix range is not portable).
+        """`count` bytes from `offset`; one request. A range that reaches past the end comes back short.
 
-        Raises `RangeError` if the range starts at or past the end, `BlobChangedError` as `read`. A range that reaches
-        past the end comes back short.
+        Raises `RangeError` if the range starts at or past the end, `BlobChangedError` as `read`, `UsageError` for a
+        negative offset (a suffix range is not portable: callers ask `properties` first) or no bytes.
         """
 
     def write(self, name: str, data: bytes, *, if_match: str | None = None, if_none_match: str | None = None) -> str:
@@ -97,8 +96,9 @@ class BlobStorage(Protocol):
     ) -> str:
         """Make the blob of committed and staged blocks, in one atomic step; returns its version.
 
-        An id that was staged since the last commit is taken from there, else from the committed blocks. Staged blocks that
-        no commit took are dropped (P25). Raises `BlobChangedError` if a condition fails or a block is gone,
+        An id that was staged since the last commit is taken from there, else from the committed blocks. Staged blocks
+        that no commit took are dropped (P25). Raises `BlobChangedError` if a condition fails or a block is gone,
+        `CommitUncertainError` if the answer was lost (P15: the caller reads the block list; it is never sent again),
         `UsageError` for over `MAX_BLOCKS` or mixed id lengths.
         """
 
@@ -109,7 +109,10 @@ class BlobStorage(Protocol):
         """Committed blobs whose name starts with `prefix`, any depth, by name; left-overs of writes are no blobs."""
 
     def list_folders(self, prefix: str = "") -> tuple[list[str], list[BlobProperties]]:
-        """One level: folder names (no slash) and blobs directly below the folder `prefix`; cheap for tree views."""
+        """One level: folder names (no slash) and blobs directly below the folder `prefix`; cheap for tree views.
+
+        A folder that is not there is an empty one.
+        """
 
     def delete(self, name: str, *, if_match: str | None = None) -> None:
         """Remove the blob with its block list; `NotFoundError` if it is not there."""
