@@ -1,8 +1,8 @@
 """A job in a worker process of its own: progress, log, cancel, and a reason for every end (design 3; G7).
 
 The worker is spawned, so a reader that crashes or leaks never touches the window. One thread in this process drains
-the worker's pipe and reaps it: the worker never waits for a slow listener, and no zombie is left behind. If this process
-dies, the worker sees the pipe close, takes back what it wrote and ends.
+the worker's pipe and reaps it: the worker never waits for a slow listener, and no zombie is left behind. If this
+process dies, the worker sees the pipe close, takes back what it wrote and ends.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class JobEvent:
     """Something that a job said.
 
     Attributes:
-        kind: "progress" (done, total, unit, eta), "log" (line), and exactly one last "done" (summary) or "failed" (code,
-            message, exit_status).
+        kind: "progress" (done, total, unit, eta), "log" (line), and exactly one last "done" (summary) or "failed"
+            (code, message, exit_status).
         total: 0 where unknown.
         eta: remaining seconds, None where unknown.
         code: of the error class; "MD-E003" for a cancelled job, "MD-E070" for a worker that crashed or was killed.
@@ -56,6 +56,9 @@ class JobEvent:
     code: str = ""
     message: str = ""
     exit_status: int = 0
+
+
+_CANCELLED = JobEvent("failed", code=Cancelled.code, message="Cancelled.", exit_status=Cancelled.exit_status)
 
 
 class JobProcess:
@@ -105,7 +108,7 @@ class JobProcess:
         """Ask the worker to stop and take back what it wrote; it is killed when it does not within the grace."""
         with self._lock:
             if self._state == "ready":
-                self._finish("cancelled", JobEvent("failed", code=Cancelled.code, message="Cancelled.", exit_status=130))
+                self._finish("cancelled", _CANCELLED)
             if self._state != "running" or self._pipe is None:
                 return
             self._state = "cancelling"
@@ -141,13 +144,14 @@ class JobProcess:
         with self._lock:
             if last is None:
                 last = self._ended_without_word(code)
-            self._finish("done" if last.kind == "done" else "cancelled" if last.code == Cancelled.code else "failed", last)
+            state: State = "cancelled" if last.code == Cancelled.code else last.kind  # type: ignore[assignment]
+            self._finish(state, last)
 
     def _ended_without_word(self, exit_code: int | None) -> JobEvent:
         if self._state == "cancelling":
             self._events.append(JobEvent("log", line="The worker did not heed the cancel and was killed; "
                                                      "what it wrote is no dataset, and a new run starts over."))
-            return JobEvent("failed", code=Cancelled.code, message="Cancelled.", exit_status=Cancelled.exit_status)
+            return _CANCELLED
         return JobEvent("failed", code=WorkerError.code, message=crash_reason(exit_code),
                         exit_status=WorkerError.exit_status)
 
@@ -221,9 +225,9 @@ def _work(pipe: Connection, recipe: Recipe, run: Run | None) -> None:
 
 def _outcome(recipe: Recipe, run: Run | None, progress: _PipeProgress) -> JobEvent:
     try:
-        if run is None:
-            from mdstudio.jobs.run import run_recipe as run
-        return JobEvent("done", summary=run(recipe, progress))
+        from mdstudio.jobs.run import run_recipe
+
+        return JobEvent("done", summary=(run or run_recipe)(recipe, progress))
     except MdError as error:
         return JobEvent("failed", code=error.code, message=str(error), exit_status=error.exit_status)
     except MemoryError:

@@ -16,7 +16,7 @@ from mdstudio.jobs.recipe import Recipe, command_text, parameter_list, without_s
 
 if TYPE_CHECKING:
     from mdstudio.engine.settings import Settings
-    from mdstudio.engine.storage import BlobStorage
+    from mdstudio.engine.storage.protocol import BlobStorage
     from mdstudio.sources.contract import Source
 
 
@@ -70,8 +70,8 @@ def run_recipe(recipe: Recipe, progress: Progress, environ: Mapping[str, str] | 
     seconds, dropped.
 
     Raises `AlreadyExistsError` for a destination that is a dataset, `SourceError`, `UsageError`, `StorageError`,
-    `Cancelled`; nothing is left behind then. A kill leaves blobs without `dataset.json`: no dataset, and the same recipe
-    run again starts over (W2).
+    `Cancelled`; nothing is left behind then. A kill leaves blobs without `dataset.json`: no dataset, and the same
+    recipe run again starts over (W2).
     """
     from mdstudio.engine.storage import open_storage
     from mdstudio.engine.writer import create_dataset
@@ -119,7 +119,7 @@ def planned(recipe: Recipe, environ: Mapping[str, str] | None = None) -> Iterato
 def refuse_existing(target: BlobStorage, recipe: Recipe) -> None:
     """Say so before a long job when the destination is taken; the writer checks again."""
     if recipe.replace:
-        raise UsageError("--replace comes with a later release.", advice="Choose another destination or remove this one.")
+        raise UsageError("--replace comes with a later release.", advice="Choose another destination.")
     if target.exists("dataset.json"):
         raise AlreadyExistsError("There is a dataset already.", where=target.location,
                                  advice="Choose another destination, or give --replace to make it anew.")
@@ -141,7 +141,8 @@ def choose_grid(descriptions: Sequence[Description], recipe: Recipe) -> Descript
     if len(holders) == 1:
         return holders[0]
     names = [without_secret(s) for s in recipe.sources]
-    command = command_text(["mdstudio", "import", *names, without_secret(recipe.target), "--grid", descriptions[0].name])
+    target = without_secret(recipe.target)
+    command = command_text(["mdstudio", "import", *names, target, "--grid", descriptions[0].name])
     raise UsageError(
         f"The source holds {len(descriptions)} grids, and a dataset holds one:\n{_grid_lines(descriptions)}\n"
         f"Choose one and a destination for each, such as: {command}", where=", ".join(names))

@@ -1,0 +1,119 @@
+"""What goes to stdout: one JSON document, JSON lines, or tables for a person."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+class Output:
+    """stdout of one command; `json` says which of the two forms."""
+
+    def __init__(self, as_json: bool) -> None:
+        self.json = as_json
+        self._console: Any = None
+
+    def document(self, data: Mapping[str, Any]) -> None:
+        """The command's one JSON document."""
+        print(json.dumps(plain(data), indent=2, ensure_ascii=False, allow_nan=False))
+
+    def line(self, data: Mapping[str, Any]) -> None:
+        """One JSON line of several."""
+        print(json.dumps(plain(data), ensure_ascii=False, allow_nan=False), flush=True)
+
+    def text(self, text: str = "") -> None:
+        """Text as it stands."""
+        print(text)
+
+    def title(self, text: str) -> None:
+        """A heading; bold on a terminal."""
+        from rich.text import Text
+
+        self._rich().print(Text(text, style="bold"))
+
+    def facts(self, facts: Sequence[tuple[str, str]]) -> None:
+        """Names and values, one a line; empty values are left out."""
+        from rich.table import Table
+        from rich.text import Text
+
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column(no_wrap=True)
+        grid.add_column(overflow="fold")
+        for name, value in facts:
+            if value:
+                grid.add_row(Text(f"  {name}", style="dim"), Text(value))
+        self._rich().print(grid)
+
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """A table; a column whose name starts with ">" is right-aligned."""
+        from rich import box
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
+        for column in columns:
+            table.add_column(Text(column.removeprefix(">")), justify="right" if column.startswith(">") else "left",
+                             overflow="fold")
+        for row in rows:
+            table.add_row(*(Text(cell) for cell in row))
+        self._rich().print(table)
+
+    def _rich(self) -> Any:
+        if self._console is None:
+            from rich.console import Console
+
+            # a pipe has no width: no table is folded there, so that a line stays a row
+            self._console = Console(highlight=False, width=None if sys.stdout.isatty() else 1000)
+        return self._console
+
+
+def plain(value: Any) -> Any:
+    """JSON-able: NumPy scalars and arrays as Python's, NaN and infinities as null."""
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def size(count: float | None) -> str:
+    """Bytes with a unit: `3.05 MB`; 1 KB = 1024 bytes."""
+    if count is None:
+        return ""
+    if count < 1024:
+        return f"{int(count)} B"
+    units = ["KB", "MB", "GB", "TB"]
+    count /= 1024
+    while count >= 1000 and len(units) > 1:
+        count /= 1024
+        units.pop(0)
+    return f"{count:.3g} {units[0]}" if count < 1000 else f"{count:,.0f} {units[0]}"
+
+
+def duration(seconds: float | None) -> str:
+    """`0.8 s`, `3:05`, `2:00:00`."""
+    if seconds is None:
+        return ""
+    if seconds < 60:
+        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}" if minutes >= 60 else f"{minutes}:{rest:02d}"
+
+
+def number(value: float | int | None) -> str:
+    """A value in short: six significant digits, "" for none."""
+    if value is None:
+        return ""
+    return f"{value}" if isinstance(value, int) else f"{value:.6g}"
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 item`, `3 items`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -1,0 +1,159 @@
+"""`mdstudio query map|series DATASET`: a map or time series, as numbers on the screen or in a file."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mdstudio.cli.files import format_of
+from mdstudio.cli.output import Output, counted, number, size
+from mdstudio.cli.progress import shown_progress
+from mdstudio.cli.select import bbox, layer_index, point, points_of_csv, time_range
+from mdstudio.engine.errors import UsageError
+
+if TYPE_CHECKING:
+    from mdstudio.engine.requests import Explain
+
+MAP_FORMATS = (".npz", ".csv", ".nc")
+SERIES_FORMATS = (".csv", ".npz")
+
+
+def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
+    parser = commands.add_parser("query", help="a map or a time series out of a dataset",
+                                 description="Takes a map or time series out of a dataset.")
+    kinds = parser.add_subparsers(metavar="map|series", required=True, parser_class=type(parser))
+    one = kinds.add_parser("map", parents=[common], help="one layer of one item at one time",
+                           description="One layer of one item at one time: the whole slice or a rectangle of it.")
+    _common(one)
+    one.add_argument("--time", default="#0",
+                     help="an ISO 8601 time, or an index: #0 the first, #-1 the last (%(default)s)")
+    one.add_argument("--bbox", type=bbox, metavar="X0,Y0,X1,Y1",
+                     help="a rectangle in the dataset's coordinates (the whole slice)")
+    one.add_argument("--out", metavar="FILE", help=f"write to a file: {', '.join(MAP_FORMATS)}")
+    one.set_defaults(run=run_map)
+    series = kinds.add_parser("series", parents=[common], help="values at points over time",
+                              description="The values of one item at points over time.")
+    _common(series)
+    series.add_argument("--point", type=point, action="append", default=[], metavar="X,Y",
+                        help="a point in the dataset's coordinates; repeatable")
+    series.add_argument("--points", metavar="FILE.csv", help="points in the first two columns of a CSV file")
+    series.add_argument("--from", dest="first", metavar="TIME",
+                        help="first time: ISO 8601 or an index (the dataset's first)")
+    series.add_argument("--to", dest="last", metavar="TIME", help="last time, included (the dataset's last)")
+    series.add_argument("--out", metavar="FILE", help=f"write to a file: {', '.join(SERIES_FORMATS)}")
+    series.set_defaults(run=run_series)
+
+
+def _common(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("dataset", metavar="DATASET")
+    parser.add_argument("--item", default="#0", help="an item, by name or #n (%(default)s)")
+    parser.add_argument("--layer", help="a layer: an index from 0, or a value with its unit such as 10m (the first)")
+    parser.add_argument("--explain", action="store_true", help="what the query cost: pages, requests, bytes, time")
+
+
+def run_map(args: argparse.Namespace, out: Output) -> int:
+    from mdstudio.cli.results import write_map
+    from mdstudio.engine.dataset import Dataset
+    from mdstudio.engine.requests import MapRequest
+
+    ending = format_of(args.out, MAP_FORMATS) if args.out else ""
+    dataset = Dataset.open(args.dataset)
+    item = dataset.item(args.item)
+    time = dataset.metadata.times.find(args.time)
+    layer = None if args.layer is None else layer_index(item, args.layer)
+    with shown_progress(args, "Reading") as progress:
+        result = dataset.map(MapRequest(item.name, time, layer, args.bbox), progress)
+    if args.out:
+        write_map(args.out, ending, result, dataset)
+    finite = result.values[np.isfinite(result.values)]
+    document = {
+        "dataset": dataset.location, "item": item.name, "unit": item.unit, "time": dataset.metadata.times.text(time),
+        "layer": (layer or 0) if item.layers else None,
+        "rows": result.stored.shape[0], "columns": result.stored.shape[1],
+        "cells": int(result.mask.sum()), "valid": int(finite.size),
+        "min": float(finite.min()) if finite.size else None, "max": float(finite.max()) if finite.size else None,
+        "mean": float(finite.mean()) if finite.size else None,
+        "empty_reason": result.empty_reason, "out": args.out or "",
+    }
+    if out.json:
+        out.document(document | (_explain(result.explain) if args.explain else {}))
+        return 0
+    out.title(f"{item.name}{_time(document['time'])}{_layer(item, document['layer'])}")
+    if result.empty_reason:
+        out.text(f"  No cells: {result.empty_reason}")
+    out.facts([
+        ("Cells", f"{document['cells']:,} of {document['rows']:,} x {document['columns']:,}, "
+                  f"{finite.size:,} with data"),
+        ("Range", f"{number(document['min'])} to {number(document['max'])} {item.unit}, "
+                  f"mean {number(document['mean'])}" if finite.size else "no data"),
+        ("Written", args.out or ""),
+        *(_explain_facts(result.explain) if args.explain else []),
+    ])
+    return 0
+
+
+def run_series(args: argparse.Namespace, out: Output) -> int:
+    from mdstudio.cli.results import write_series
+    from mdstudio.engine.dataset import Dataset
+    from mdstudio.engine.requests import SeriesRequest
+
+    ending = format_of(args.out, SERIES_FORMATS) if args.out else ""
+    points = (*args.point, *(points_of_csv(args.points) if args.points else ()))
+    if not points:
+        raise UsageError("A series needs at least one point.", advice="Give --point x,y or --points FILE.csv.")
+    dataset = Dataset.open(args.dataset)
+    item = dataset.item(args.item)
+    layer = None if args.layer is None else layer_index(item, args.layer)
+    start, stop = time_range(dataset.metadata.times, args.first, args.last)
+    with shown_progress(args, "Reading") as progress:
+        result = dataset.series(SeriesRequest(item.name, points, layer, start, stop), progress)
+    if args.out:
+        write_series(args.out, ending, result)
+    layer = (layer or 0) if item.layers else None
+    if out.json:
+        cells = [None if row < 0 else [int(row), int(column)] for row, column in result.cells]
+        document = {
+            "dataset": dataset.location, "item": item.name, "unit": item.unit, "layer": layer,
+            "points": [{"x": p[0], "y": p[1], "cell": cell, "cell_x": result.x[i], "cell_y": result.y[i]}
+                       for i, (p, cell) in enumerate(zip(points, cells, strict=True))],
+            "times": result.times.texts(), "values": result.values, "out": args.out or "",
+        }
+        out.document(document | (_explain(result.explain) if args.explain else {}))
+        return 0
+    out.title(f"{item.name}{f' [{item.unit}]' if item.unit else ''}{_layer(item, layer)}")
+    outside = [f"{p[0]:g},{p[1]:g}" for p, cell in zip(points, result.cells, strict=True) if cell[0] < 0]
+    if outside:
+        out.text(f"  Outside the grid: {'; '.join(outside)}")
+    if args.out:
+        out.facts([("Times", f"{len(result.times):,}"), ("Points", f"{len(points):,}"), ("Written", args.out)])
+    else:
+        out.table(("Time", *(f">{x:g},{y:g}" for x, y in points)),
+                  [(time or "-", *(number(float(v)) if np.isfinite(v) else "" for v in row))
+                   for time, row in zip(result.times.texts(), result.values, strict=True)])
+    if args.explain:
+        out.facts(_explain_facts(result.explain))
+    return 0
+
+
+def _explain(explain: Explain) -> dict[str, int]:
+    keys = ("pages_touched", "pages_decoded", "requests", "bytes_read", "read_us", "decode_us")
+    return {key: int(getattr(explain, key)) for key in keys}
+
+
+def _explain_facts(explain: Explain) -> list[tuple[str, str]]:
+    return [
+        ("Pages", f"{explain.pages_touched:,} touched, {explain.pages_decoded:,} decoded"),
+        ("Read", f"{size(explain.bytes_read)} in {counted(explain.requests, 'request')}, "
+                 f"{explain.read_us / 1000:.1f} ms"),
+        ("Decoded", f"{explain.decode_us / 1000:.1f} ms"),
+    ]
+
+
+def _time(text: str) -> str:
+    return f" at {text}" if text else ""
+
+
+def _layer(item: Any, layer: int | None) -> str:
+    return "" if layer is None else f", layer {layer} ({f'{item.layers.values[layer]:g} {item.layers.unit}'.strip()})"
