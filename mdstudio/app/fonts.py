@@ -1,4 +1,4 @@
-"""The two bundled families and the type scale. Fonts are set by `setFont`, never by a style sheet (it cannot say `tnum`)."""
+"""The bundled families and the type scale. Fonts are set by `setFont`, never by a style sheet (it cannot say `tnum`)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SCALE: dict[str, tuple[str, int, int]] = {  # role: (family, px, weight)
 
 @functools.cache
 def load() -> tuple[str, ...]:
-    """Register the bundled files with Qt once; returns the families. Raises `FileNotFoundError` for a broken install."""
+    """Register the bundled files with Qt once; returns the families. `FileNotFoundError` for a broken install."""
     families: list[str] = []
     for name in _FILES:
         number = QFontDatabase.addApplicationFont(str(resource(f"fonts/{name}")))

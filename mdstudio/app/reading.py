@@ -1,5 +1,5 @@
-"""Reading without blocking: a view submits a job on a channel, the newest job of a channel wins, its answer comes back on
-the main thread (design 3, G10).
+"""Reading without blocking: a view submits a job on a channel, the newest job of a channel wins, its answer comes back
+on the main thread (design 3, G10).
 
 A job is a function of a `Progress`; it runs in a worker thread and touches no Qt object. Worker threads reach the main
 thread in one way only: they put a message into a queue and emit `_Bridge.wake`.
@@ -107,8 +107,9 @@ class Reader(QObject):
                on_progress: OnProgress | None = None) -> None:
         """Run `job` on a worker thread. A newer submit on the same channel cancels and silences this one.
 
-        `on_done(result)` or `on_error(MdError)` comes once, later, on the main thread; neither comes when a newer job took
-        the channel, when the callback's object is gone, or after `close`. A bug in the job arrives as `UnexpectedError`.
+        `on_done(result)` or `on_error(MdError)` comes once, later, on the main thread; neither comes when a newer job
+        took the channel, when the callback's object is gone, or after `close`. A bug in the job arrives as an
+        `UnexpectedError`.
         """
         if self._closed:
             return
@@ -124,7 +125,7 @@ class Reader(QObject):
         self.busy_changed.emit(len(self._newest))
 
     def cancel(self, channel: str) -> None:
-        """Stop what runs on a channel and tell its `on_error` with `Cancelled`, at once; nothing if the channel rests."""
+        """Stop what runs on a channel and tell its `on_error` `Cancelled`, at once; nothing if the channel rests."""
         task = self._newest.pop(channel, None)
         if task is None:
             return
@@ -237,4 +238,5 @@ def unexpected(error: BaseException) -> UnexpectedError:
 def _report(channel: str, result: Any, seconds: float) -> ReadReport:
     """What a result says about its own cost: its `explain`, or its own `requests` and `bytes_read`."""
     said = getattr(result, "explain", result)
-    return ReadReport(channel, int(getattr(said, "requests", 0) or 0), int(getattr(said, "bytes_read", 0) or 0), seconds)
+    requests, size = getattr(said, "requests", 0), getattr(said, "bytes_read", 0)
+    return ReadReport(channel, int(requests or 0), int(size or 0), seconds)

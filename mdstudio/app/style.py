@@ -1,7 +1,7 @@
 """The one style sheet, built from the tokens: colours, borders, measures. Fonts are not its business.
 
-Widgets are addressed by object name, or by the dynamic properties `tone` (labels) and `kind` (buttons), so that a frame's
-border never leaks into what it holds.
+Widgets are addressed by object name, or by the dynamic properties `tone` (labels) and `kind` (buttons), so that a
+frame's border never leaks into what it holds.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ QLineEdit[invalid="true"] { border: 1px solid $bad; }
 QLineEdit[invalid="true"]:focus { border: 2px solid $bad; }
 QLineEdit:disabled { color: $text3; background: $sunken; border-color: $line; }
 QLineEdit[dense="true"] { min-height: 24px; }
-QPlainTextEdit, QTextBrowser, QTextEdit { background: $sunken; border: 1px solid $line; border-radius: 6px; color: $text;
-  selection-background-color: $accent; selection-color: $onaccent; padding: 4px; }
+QPlainTextEdit, QTextBrowser, QTextEdit { background: $sunken; border: 1px solid $line; border-radius: 6px;
+  color: $text; selection-background-color: $accent; selection-color: $onaccent; padding: 4px; }
 QPlainTextEdit:focus, QTextBrowser:focus, QTextEdit:focus { border: 1px solid $accent; }
 QComboBox { min-height: 28px; border: none; background: transparent; color: $text; }
 QComboBox QAbstractItemView { background: $surface; border: 1px solid $line2; color: $text; outline: none; padding: 4px;

@@ -109,6 +109,6 @@ def text_pairs() -> list[tuple[str, str]]:
     pairs += [(s.tone, f"{s.tone}-bg") for s in STATUSES.values()]
     pairs += [(tone, ground) for tone in {s.tone for s in STATUSES.values()} for ground in ("surface", "panel")]
     pairs += [(name, "surface") for name in (*SERIES, "explain", "accent")]
-    pairs += [("accent", "accentbg"), ("accent", "panel"), ("onaccent", "accent"), ("text", "advice-bg"),
-              ("text2", "advice-bg"), ("text", "bad-bg"), ("text2", "bad-bg"), ("text", "info-bg"), ("text2", "info-bg")]
+    pairs += [("accent", "accentbg"), ("accent", "panel"), ("onaccent", "accent")]
+    pairs += [(text, f"{tone}-bg") for text in ("text", "text2") for tone in ("advice", "bad", "info", "unknown")]
     return sorted(set(pairs))

@@ -150,7 +150,7 @@ class Card(QFrame):
 
 
 class FactCard(QFrame):
-    """One fact: small capitals over a metric over a caption, an icon in the corner, an optional bar beside the caption."""
+    """One fact: small capitals over a metric over a caption, an icon in the corner, maybe a bar beside the caption."""
 
     def __init__(self, label: str, icon: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -1,4 +1,4 @@
-"""A combo box that is painted like the controls of the mock-ups: label in grey, value, chevron; QComboBox underneath."""
+"""A combo box painted as in the mock-ups: label in grey, value, chevron; QComboBox underneath."""
 
 from __future__ import annotations
 

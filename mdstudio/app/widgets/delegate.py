@@ -17,6 +17,7 @@ from mdstudio.app.widgets.bars import paint_bar
 if TYPE_CHECKING:
     from mdstudio.app.widgets.table import Cell, Column
 
+Index = QModelIndex | QPersistentModelIndex
 CELL_ROLE = Qt.ItemDataRole.UserRole + 1
 COLUMN_ROLE = Qt.ItemDataRole.UserRole + 2
 ROW_HEIGHT, HEADER_HEIGHT = 28, 30
@@ -28,10 +29,10 @@ _ICON = 15
 class RowDelegate(QStyledItemDelegate):
     """Paints cells by the kind of their column."""
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         return QSize(60, ROW_HEIGHT)
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         cell = cast("Cell | None", index.data(CELL_ROLE))
         column = cast("Column | None", index.data(COLUMN_ROLE))
         if cell is None or column is None:
@@ -55,7 +56,7 @@ class RowDelegate(QStyledItemDelegate):
                 self._text(painter, inner, cell, column)
         painter.restore()
 
-    def _ground(self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
+    def _ground(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         theme = Theme.current()
         view = cast(QTableView, self.parent())
         rect: QRect = option.rect  # type: ignore[attr-defined]
@@ -105,7 +106,7 @@ class RowDelegate(QStyledItemDelegate):
 
 
 class HeaderView(QHeaderView):
-    """A header of 30 px: grey titles aligned with their columns, one hairline beneath, an arrow where rows are sorted."""
+    """A header of 30 px: grey titles aligned as their columns, a hairline beneath, an arrow where rows are sorted."""
 
     def __init__(self, parent: QTableView) -> None:
         super().__init__(Qt.Orientation.Horizontal, parent)

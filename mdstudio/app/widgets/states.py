@@ -42,7 +42,7 @@ class StateStack(QWidget):
         self._later = QTimer(self)
         self._later.setSingleShot(True)
         self._later.setInterval(SHOW_AFTER_MS)
-        self._later.timeout.connect(self._reveal)
+        self._later.timeout.connect(self.reveal)
         self._overlay.hide()
 
     def show_contents(self) -> None:
@@ -69,6 +69,7 @@ class StateStack(QWidget):
         self._overlay.set_look("plain")
         self._overlay.card.set_empty(icon, title, text, actions)
         self._overlay.show()
+        self._overlay.raise_()
         self._become("empty")
 
     def show_error(self, error: MdError, actions: Sequence[Action] = ()) -> None:
@@ -81,6 +82,7 @@ class StateStack(QWidget):
         self._overlay.set_look("grey")
         self._overlay.card.set_error(error, actions)
         self._overlay.show()
+        self._overlay.raise_()
         self._become("error")
 
     def show_stale(self, title: str, text: str = "") -> None:
@@ -90,14 +92,18 @@ class StateStack(QWidget):
         self._overlay.set_look("stale")
         self._overlay.card.set_stale(title, text)
         self._overlay.show()
+        self._overlay.raise_()
         self._become("stale")
+
+    def reveal(self) -> None:
+        """Show a loading card now rather than after 300 ms."""
+        self._later.stop()
+        self._overlay.show()
+        self._overlay.raise_()
 
     def message(self) -> str:
         """The words of the state, for tests and screen readers; "" while the contents are shown."""
         return "" if self.state == "contents" else self._overlay.card.accessibleName()
-
-    def _reveal(self) -> None:
-        self._overlay.show()
 
     def _become(self, state: str) -> None:
         if state != self.state:

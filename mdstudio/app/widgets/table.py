@@ -140,8 +140,8 @@ class TableModel(QAbstractTableModel):
 class Table(QTableView):
     """A table of whole rows, one selected at a time; copied with Ctrl C, sorted by a click on a header if allowed.
 
-    Signals carry the row of the model (not of the sorted view): `row_selected` (-1: none), `row_activated` (double click
-    or Enter).
+    Signals carry the row of the model (not of the sorted view): `row_selected` (-1: none), `row_activated` (double
+    click or Enter).
     """
 
     row_selected = Signal(int)
