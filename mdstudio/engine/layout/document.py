@@ -12,7 +12,16 @@ from mdstudio.engine.errors import DamagedDataError, MdError, NotADatasetError, 
 from mdstudio.engine.layout.fields import Fields, Json, encode_free, encode_number, from_bytes, merged, to_bytes
 from mdstudio.engine.layout.metadata import Metadata
 from mdstudio.engine.model import (
-    DTYPES, LAYOUT_CURRENT, Array, Dropped, Item, ItemStorage, Kind, LayerAxis, StorageType, ValueKind,
+    DTYPES,
+    LAYOUT_CURRENT,
+    Array,
+    Dropped,
+    Item,
+    ItemStorage,
+    Kind,
+    LayerAxis,
+    StorageType,
+    ValueKind,
 )
 from mdstudio.engine.spatial.tiles import MAX_PAGES, MAX_TILE_WIDTH
 from mdstudio.engine.times import CALENDARS, TimeAxis
@@ -23,16 +32,23 @@ _MAX_INT = 2**31 - 1
 _MAX_CELLS = 2**40
 _MAX_TIMES = 2**26
 
-_TOP = frozenset("SchemaVersion Name Kind ItemStorage Items Times SpatialDomain DataSizeBytes Source Attributes "
-                 "TimeAttributes Dropped".split())
-_STORAGE = frozenset("StorageType Compression LayoutVersion TimeGroupSize GridTileWidth CompressedMeshPageSize "
-                     "TimeSeriesBlockRows SpatialGroupSize ZLevelPagedNodeCount FixedStep".split())
-_ITEM = frozenset("Name Folder DataType Unit LongName StandardName NoData Missing ValidMin ValidMax Scale Offset Decoded "
-                  "Layers ValueKind Components Attributes".split())
-_LAYERS = frozenset("Name Values Unit Positive Meaning DataType Attributes".split())
-_TIMES = frozenset("Calendar Static Count Runs".split())
-_DOMAIN = frozenset("Blob Rows Columns Sigma".split())
-_DROPPED = frozenset("What Reason Count".split())
+# The fields that this build knows, of each object; others are kept as they stand (V8).
+_TOP = frozenset([
+    "SchemaVersion", "Name", "Kind", "ItemStorage", "Items", "Times", "SpatialDomain", "DataSizeBytes", "Source",
+    "Attributes", "TimeAttributes", "Dropped",
+])
+_STORAGE = frozenset([
+    "StorageType", "Compression", "LayoutVersion", "TimeGroupSize", "GridTileWidth", "CompressedMeshPageSize",
+    "TimeSeriesBlockRows", "SpatialGroupSize", "ZLevelPagedNodeCount", "FixedStep",
+])
+_ITEM = frozenset([
+    "Name", "Folder", "DataType", "Unit", "LongName", "StandardName", "NoData", "Missing", "ValidMin", "ValidMax",
+    "Scale", "Offset", "Decoded", "Layers", "ValueKind", "Components", "Attributes",
+])
+_LAYERS = frozenset(["Name", "Values", "Unit", "Positive", "Meaning", "DataType", "Attributes"])
+_TIMES = frozenset(["Calendar", "Static", "Count", "Runs"])
+_DOMAIN = frozenset(["Blob", "Rows", "Columns", "Sigma"])
+_DROPPED = frozenset(["What", "Reason", "Count"])
 
 
 # ---------------------------------------------------------------------------------------------------------- writing
@@ -53,8 +69,7 @@ def render_document(metadata: Metadata) -> bytes:
         "Source": [encode_free(dict(entry), "Source") for entry in metadata.source],
         "Attributes": encode_free(dict(metadata.attributes), "Attributes"),
         "TimeAttributes": encode_free(dict(metadata.time_attributes), "TimeAttributes"),
-        "Dropped": [merged(_raw_dropped(raw, part), {"What": part.what, "Reason": part.reason, "Count": part.count}, _DROPPED)
-                    for part in metadata.dropped],
+        "Dropped": [_dropped_json(part, raw.get("Dropped")) for part in metadata.dropped],
     }
     return to_bytes(merged(raw, known, _TOP))
 
@@ -151,10 +166,10 @@ def _domain_json(metadata: Metadata) -> dict[str, Json]:
     return known | ({"Sigma": True} if metadata.sigma else {})
 
 
-def _raw_dropped(raw: Mapping[str, Json], part: Dropped) -> Json:
-    entries = raw.get("Dropped")
-    return next((entry for entry in (entries if isinstance(entries, list) else []) if isinstance(entry, dict)
-                 and entry.get("What") == part.what and entry.get("Reason") == part.reason), None)
+def _dropped_json(part: Dropped, raw: Json) -> dict[str, Json]:
+    before = next((entry for entry in (raw if isinstance(raw, list) else []) if isinstance(entry, dict)
+                   and entry.get("What") == part.what and entry.get("Reason") == part.reason), None)
+    return merged(before, {"What": part.what, "Reason": part.reason, "Count": part.count}, _DROPPED)
 
 
 # ---------------------------------------------------------------------------------------------------------- reading
@@ -163,7 +178,7 @@ def parse_document(data: bytes, where: str) -> Metadata:
     """The metadata in the bytes of `dataset.json`.
 
     Raises `DamagedDataError` naming the key, what was expected and what was found; `NotADatasetError` for JSON that is
-    something else; `UnsupportedVersionError` instead of either where the layout version is newer than this build's (V5).
+    something else; `UnsupportedVersionError` instead of either where the layout version is newer than this one's (V5).
     """
     raw = from_bytes(data, where)
     if not any(key in raw for key in ("ItemStorage", "Items", "SpatialDomain")):
@@ -328,7 +343,7 @@ def _parse_times(fields: Fields) -> TimeAxis:
     count = fields.integer("Count", 0, _MAX_TIMES)
     total, parts = 0, []
     for run in fields.items("Runs"):
-        if not isinstance(run, list) or len(run) != 3 or any(isinstance(n, bool) or not isinstance(n, int) for n in run):
+        if not isinstance(run, list) or len(run) != 3 or any(type(n) is not int for n in run):
             raise fields.damaged("Runs", expected)
         first, step, length = run
         total += length

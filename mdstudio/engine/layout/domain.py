@@ -34,8 +34,8 @@ _ARRAYS = {
 
 
 def store_domain(storage: BlobStorage, domain: GridDomain) -> str:
-    """Write the domain and return the name of its blob, which comes from the content alone: the same domain has the same
-    name, whatever library compressed it.
+    """Write the domain and return the name of its blob, which comes from the content alone: the same domain has the
+    same name, whatever library compressed it.
 
     A blob of that name that is there already is left as it is. Writes at most one blob.
     """
@@ -87,7 +87,7 @@ def _arrays(domain: GridDomain) -> dict[str, Array]:
         if values is None:
             continue
         if values.dtype.name not in DTYPES or not values.size:
-            raise UsageError(f"The coordinate {name} of type {values.dtype.name} and {values.size} values cannot be stored.")
+            raise UsageError(f"{values.size} coordinates {name} of type {values.dtype.name} cannot be stored.")
         arrays[name] = np.ascontiguousarray(values, values.dtype.newbyteorder("<"))
     return arrays
 
@@ -117,15 +117,12 @@ def parse_domain(data: bytes, where: str) -> GridDomain:
     fields = Fields(from_bytes(header, where), "", where)
     arrays = _parse_arrays(fields, blocks)
     kind = fields.choice("Kind", _GRID_KINDS)
-    domain = GridDomain(
-        kind=kind,
-        **{field: fields.text(name, "") for field, name in _TEXTS.items()},
-        **{field: arrays[name] for field, name in _ARRAYS.items() if name in arrays},
-        grid_mapping=fields.free("GridMapping"),
-        coordinate_attributes=fields.free("CoordinateAttributes"),
-    ) if "X" in arrays and "Y" in arrays else None
-    if domain is None:
+    if not {"X", "Y"} <= arrays.keys():
         raise DamagedDataError("Arrays: expected X and Y among them.", where=where)
+    texts: dict[str, Any] = {field: fields.text(name, "") for field, name in _TEXTS.items()}
+    coordinates: dict[str, Any] = {field: arrays[name] for field, name in _ARRAYS.items() if name in arrays}
+    domain = GridDomain(kind=kind, **texts, **coordinates, grid_mapping=fields.free("GridMapping"),
+                        coordinate_attributes=fields.free("CoordinateAttributes"))
     _check_shapes(domain, where)
     return domain
 
@@ -133,18 +130,18 @@ def parse_domain(data: bytes, where: str) -> GridDomain:
 def _split(data: bytes, where: str) -> tuple[bytes, memoryview]:
     """The header and the bytes of the arrays, after magic, version and checksum have been checked."""
     if len(data) < _PREFIX.size + 4 or data[:8] != MAGIC:
-        raise DamagedDataError(f"Expected a domain blob that begins with {MAGIC.decode()}, found {data[:8]!r}.", where=where)
+        raise DamagedDataError(f"Expected a domain blob, which begins with {MAGIC!r}, found {data[:8]!r}.", where=where)
     _, version, length = _PREFIX.unpack_from(data)
     stored, actual = struct.unpack("<I", data[-4:])[0], zlib.crc32(memoryview(data)[:-4])
     if stored != actual:
-        raise DamagedDataError(f"The checksum of the coordinates is {actual:08x}; the blob says {stored:08x}.", where=where,
+        raise DamagedDataError(f"The coordinates' checksum is {actual:08x}; the blob says {stored:08x}.", where=where,
                                advice="Restore the blob from a copy, or import the data again.")
     if version > VERSION:
         raise UnsupportedVersionError(f"The coordinates have format version {version}; this build knows {VERSION}.",
                                       where=where, advice="Open it with a newer build.")
     if version < 1 or _PREFIX.size + length + 4 > len(data):
-        raise DamagedDataError(f"Version {version} and a header of {length} bytes are impossible in a blob of {len(data)} "
-                               "bytes.", where=where)
+        raise DamagedDataError(f"Version {version} and a header of {length} bytes cannot be in {len(data)} bytes.",
+                               where=where)
     return data[_PREFIX.size:_PREFIX.size + length], memoryview(data)[_PREFIX.size + length:-4]
 
 
@@ -155,16 +152,17 @@ def _parse_arrays(fields: Fields, blocks: memoryview) -> dict[str, Array]:
         name = entry.text("Name")
         dtype = np.dtype(entry.choice("DataType", {name: name for name in DTYPES})).newbyteorder("<")
         shape = entry.items("Shape")
-        if not 1 <= len(shape) <= 3 or any(isinstance(n, bool) or not isinstance(n, int) or not 1 <= n < 2**31 for n in shape):
+        if not 1 <= len(shape) <= 3 or any(type(n) is not int or not 1 <= n < 2**31 for n in shape):
             raise entry.damaged("Shape", "one to three positive numbers")
         length = entry.integer("Length", 1, 2**62)
         if start + length > len(blocks) or name in arrays:
-            raise entry.damaged("Length" if name not in arrays else "Name", f"one array of at most {len(blocks) - start} bytes")
+            raise entry.damaged("Length", f"one array {name} of at most {len(blocks) - start} bytes")
         codec_name = entry.choice("Codec", {name: name for name in _CODECS})
-        arrays[name] = _decode(codec_name, blocks[start:start + length], dtype, tuple(shape), f"{fields.where} ({name})")
+        block = blocks[start:start + length]
+        arrays[name] = _decode(codec_name, block, dtype, tuple(shape), f"{fields.where} ({name})")
         start += length
     if start != len(blocks):
-        raise DamagedDataError(f"The arrays take {start} bytes; the blob holds {len(blocks)} for them.", where=fields.where)
+        raise DamagedDataError(f"The arrays take {start} bytes; the blob holds {len(blocks)}.", where=fields.where)
     return arrays
 
 
@@ -188,7 +186,7 @@ def _decode(codec_name: str, block: memoryview, dtype: np.dtype[Any], shape: tup
 
 def _check_shapes(domain: GridDomain, where: str) -> None:
     if domain.x.ndim != 1 or domain.y.ndim != 1:
-        raise DamagedDataError(f"X and Y must have one dimension; they have {domain.x.ndim} and {domain.y.ndim}.", where=where)
+        raise DamagedDataError(f"X and Y have {domain.x.ndim} and {domain.y.ndim} dimensions, not one.", where=where)
     rows, columns = domain.rows, domain.columns
     expected = {
         "longitude": (rows, columns), "latitude": (rows, columns), "x_bounds": (columns, 2), "y_bounds": (rows, 2),

@@ -1,8 +1,8 @@
 """Typed access to the fields of one JSON object, with errors that name the key, what was expected and what was found.
 
-Non-finite floats, which JSON has no numbers for, are objects with one key: {"$float": "NaN"}, "Infinity", "-Infinity", or
-"NaN:" and the 16 hex digits of the float64 for any NaN but the usual quiet one. Keys of free-form objects that begin with
-"$" are written with one more "$".
+Non-finite floats, which JSON has no numbers for, are objects with one key: {"$float": "NaN"}, "Infinity", "-Infinity",
+or "NaN:" and the 16 hex digits of the float64 for any NaN but the usual quiet one. Keys of free-form objects that begin
+with "$" are written with one more "$".
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _special(value: Mapping[str, Json]) -> float | None:
     if len(value) != 1 or not isinstance(text := value.get("$float"), str):
         return None
     if text in ("NaN", "Infinity", "-Infinity"):
-        return struct.unpack(">d", bytes.fromhex(_QUIET_NAN))[0] if text == "NaN" else float(text)  # type: ignore[no-any-return]
+        return math.nan if text == "NaN" else float(text)
     if not text.startswith("NaN:") or len(text) != 20:
         return None
     try:
@@ -102,7 +102,7 @@ def from_bytes(data: bytes, where: str) -> dict[str, Json]:
     try:
         document = json.loads(data.decode(), parse_constant=refuse, parse_float=finite)
     except (ValueError, RecursionError) as error:
-        reason = "it is empty" if not data else "it is nested too deeply" if isinstance(error, RecursionError) else error
+        reason = "it is empty" if not data else "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise DamagedDataError(f"This is not readable JSON: {reason}.", where=where,
                                advice="Restore the file from a copy, or import the data again.") from None
     if not isinstance(document, dict):
@@ -221,7 +221,8 @@ class Fields:
         return Fields(self.data[key], self._name(key), self.where)
 
     def objects(self, key: str, default: Any = _REQUIRED) -> list[Fields]:
-        return [Fields(value, f"{self._name(key)}[{i}]", self.where) for i, value in enumerate(self.items(key, default))]
+        values = self.items(key, default)
+        return [Fields(value, f"{self._name(key)}[{i}]", self.where) for i, value in enumerate(values)]
 
     def free(self, key: str) -> dict[str, Any]:
         """A free-form object ({} where there is none), decoded."""

@@ -45,7 +45,7 @@ def unsupported_reason(kind: Kind, items: Sequence[Item], sigma: bool, storage_t
         return "a mesh with sigma layers cannot be compressed"
     for item in items:
         if item.components > 1 or item.value_kind == "vector":
-            return f"the item '{item.name}' has {item.components} values a cell; only single-value items can be compressed"
+            return f"the item '{item.name}' has {item.components} values a cell, and only single ones can be compressed"
         if item.value_kind == "sigma":
             return f"the item '{item.name}' has sigma layers, which cannot be compressed"
         if item.value_kind == "zlevel" and (kind == "grid" or storage_type == "TimeSeries"):

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mdstudio.engine.errors import NotADatasetError, NotFoundError
-from mdstudio.engine.layout.names import index_blob, step_blob
 from mdstudio.engine.model import NO_LAYER, Dropped, Item, ItemStorage, Kind
 from mdstudio.engine.storage.protocol import BlobStorage
 from mdstudio.engine.times import TimeAxis
@@ -69,7 +68,7 @@ class Metadata:
 
 
 def item_folders(names: Sequence[str]) -> dict[str, str]:
-    """{item name: folder}: the ordinal in three digits or more, then what of the name is safe in a file name anywhere."""
+    """{item name: folder}: the ordinal in at least three digits, then what of the name any file system takes."""
     safe = (re.sub(r"[^a-z0-9_-]", "_", name.lower())[:40] for name in names)
     return {name: f"{ordinal:03d}-{part}" for ordinal, (name, part) in enumerate(zip(names, safe, strict=True))}
 
@@ -77,8 +76,8 @@ def item_folders(names: Sequence[str]) -> dict[str, str]:
 def load_metadata(storage: BlobStorage) -> tuple[Metadata, str]:
     """The metadata and the version of its blob, for a conditional save.
 
-    Cost: one blob is read; a compression flag without a layout version on a mesh per timestep costs one or two existence
-    checks more (V2). Raises `NotFoundError` where nothing is, `NotADatasetError` where something else is, and
+    Cost: one blob is read; a compression flag without a layout version on a mesh per timestep costs one or two
+    existence checks more (V2). Raises `NotFoundError` where nothing is, `NotADatasetError` where something else is, and
     `DamagedDataError` naming the key for a document that is not what it should be.
     """
     from mdstudio.engine.layout.document import parse_document
@@ -131,5 +130,9 @@ def _has_index(storage: BlobStorage, metadata: Metadata) -> bool:
     if not metadata.items or not len(metadata.times):
         return False
     folder, key = metadata.folders[metadata.items[0].name], metadata.times.key(0)
-    return any(storage.exists(index_blob(step_blob(folder, layer, key))) for layer in (NO_LAYER, 0))
+    return any(storage.exists(f"{folder}/{layer_folder(layer)}/{key}.idx") for layer in (NO_LAYER, 0))
 
+
+def layer_folder(layer: int) -> str:
+    """The folder of a layer in blob names: "L-1" for an item without layers (P7), "L0000" on."""
+    return "L-1" if layer == NO_LAYER else f"L{layer:04d}"

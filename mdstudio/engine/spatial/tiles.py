@@ -43,8 +43,8 @@ class TileGrid:
             raise UsageError(f"A tile width of {self.width} is outside 1-{MAX_TILE_WIDTH}.")
         tile_rows, tile_columns = -(-self.rows // self.width), -(-self.columns // self.width)
         if tile_rows * tile_columns > MAX_PAGES:
-            raise UsageError(f"{self.rows} x {self.columns} cells in tiles of width {self.width} are {tile_rows * tile_columns}"
-                             f" tiles; at most {MAX_PAGES} are possible.")
+            raise UsageError(f"{self.rows} x {self.columns} cells in tiles of width {self.width} are more than the "
+                             f"{MAX_PAGES} tiles that are possible.")
         row_code = _spread(np.arange(tile_rows, dtype=np.uint64)) << np.uint64(1)
         code = (row_code[:, None] | _spread(np.arange(tile_columns, dtype=np.uint64))).ravel()
         order = np.argsort(code)
@@ -68,7 +68,8 @@ class TileGrid:
 
     def cells(self) -> Array:
         """(pages,) int64: cells of each page."""
-        return (self.row1 - self.row0) * (self.column1 - self.column0)
+        cells: Array = (self.row1 - self.row0) * (self.column1 - self.column0)
+        return cells
 
     def pages_of(self, rows: Array, columns: Array) -> Array:
         """Sorted int64 page numbers of the tiles that hold any (row, column) of the cross product of two index lists.
@@ -83,7 +84,8 @@ class TileGrid:
         """(n,) int64 page of each cell (rows[i], columns[i]); `UsageError` outside the grid."""
         for values, limit, what in ((rows, self.rows, "row"), (columns, self.columns, "column")):
             _check(values, limit, what)
-        return self._page[np.asarray(rows) // self.width, np.asarray(columns) // self.width]
+        pages: Array = self._page[np.asarray(rows) // self.width, np.asarray(columns) // self.width]
+        return pages
 
     def page_at(self, row: int, column: int) -> int:
         """The page that holds one cell; `UsageError` outside the grid."""
@@ -96,7 +98,7 @@ class TileGrid:
 
 def _check(indices: Array, limit: int, what: str) -> None:
     values = np.asarray(indices)
-    if values.size and not (0 <= int(values.min()) and int(values.max()) < limit):
+    if values.size and (values.min() < 0 or values.max() >= limit):
         raise UsageError(f"The {what}s {values.min()} .. {values.max()} are not all in the grid of {limit} {what}s.")
 
 
