@@ -1,0 +1,4 @@
+"""What can be imported: one module or package a family of files, each giving a `Source` (`contract`).
+
+`registry.open_source` is the way in. Sources import from the engine's model, times and errors only.
+"""

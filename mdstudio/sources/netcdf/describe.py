@@ -1,0 +1,307 @@
+"""One file to what can be imported of it: a `Part` for each grid and time axis, with where each item's values lie."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from mdstudio.engine.errors import SourceError
+from mdstudio.engine.model import DTYPES, Array, Description, Dropped, GridDomain, Hint, Item
+from mdstudio.sources.netcdf.attributes import json_attributes, text, units
+from mdstudio.sources.netcdf.clock import Clock, clock_of, ordered, time_dims
+from mdstudio.sources.netcdf.encoding import encoding_of, stored_type
+from mdstudio.sources.netcdf.grids import domain_of, same_domain
+from mdstudio.sources.netcdf.hints import hints_of
+from mdstudio.sources.netcdf.horizontal import Horizontal, NotOnAGrid, horizontal_of
+from mdstudio.sources.netcdf.layers import layer_axis, split
+from mdstudio.sources.netcdf.roles import role_of
+from mdstudio.sources.netcdf.view import FileView, Variable
+
+
+@dataclass(frozen=True)
+class Binding:
+    """Where the values of an item lie in a file.
+
+    Attributes:
+        variable: path of the variable.
+        order: positions in the variable's shape of (time, layer, row, column); -1 where it has no such dimension.
+        fixed: (position, index) of the dimensions that split the variable into items.
+        stored: the type its bits are read as (`_Unsigned` taken into account), native byte order.
+        target: the item's type: another one only with DoubleAsFloat.
+    """
+
+    variable: str
+    order: tuple[int, int, int, int]
+    fixed: tuple[tuple[int, int], ...]
+    stored: np.dtype[Any]
+    target: np.dtype[Any]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One grid and time axis of one file: its description, where the items lie, and the file's index of each step."""
+
+    description: Description
+    bindings: Mapping[str, Binding]
+    steps: Array
+    grid_name: str
+    time_name: str
+
+
+@dataclass
+class _Draft:
+    """A part in the making."""
+
+    domain: GridDomain
+    clock: Clock
+    grid_name: str
+    items: list[Item] = field(default_factory=list)
+    bindings: dict[str, Binding] = field(default_factory=dict)
+    hints: dict[str, tuple[Hint, ...]] = field(default_factory=dict)
+
+
+@dataclass
+class _Refused:
+    """What is not imported, by reason; mesh reasons apart."""
+
+    by_reason: dict[str, list[str]] = field(default_factory=dict)
+    mesh: list[str] = field(default_factory=list)
+    first: str = ""
+
+    def add(self, name: str, error: NotOnAGrid) -> None:
+        self.by_reason.setdefault(str(error), []).append(name)
+        if error.mesh:
+            self.mesh.append(name)
+        if not error.quiet and not self.first:
+            self.first = f"'{name}' is {error}" if str(error).startswith(("on ", "not on ")) else f"'{name}': {error}"
+
+    def dropped(self) -> list[Dropped]:
+        return [Dropped(_listing(names), reason, len(names)) for reason, names in self.by_reason.items()]
+
+
+def _listing(names: list[str]) -> str:
+    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+
+
+def describe_file(view: FileView, policy: str, double_as_float: bool) -> list[Part]:
+    """The parts of a file in file order, those with times first. Reads coordinates only.
+
+    Raises `SourceError` naming the file and the reason when nothing of it can be imported.
+    """
+    refused, notes = _Refused(), _Notes()
+    drafts = _drafts(view, refused, notes, double_as_float)
+    parts, last_error = [], None
+    for draft in drafts:
+        try:
+            times, steps, found = ordered(draft.clock, policy, view.path)
+        except NotOnAGrid as error:
+            for item in draft.items:
+                refused.add(item.name, error)
+            last_error = last_error or error
+            continue
+        notes.extend([*draft.clock.notes, *found])
+        parts.append((draft, times, steps))
+    if not parts:
+        raise _nothing(view, refused, last_error)
+    dropped = (*notes.all(), *refused.dropped(), *_texts(view))
+    source = ({"file": view.path, "format": view.format, "bytes": os.path.getsize(view.path)},)
+    attributes = json_attributes(view.attributes)
+    described = [
+        Part(Description(d.domain, times, tuple(d.items), "", d.hints, source, attributes, d.clock.attributes, dropped),
+             d.bindings, steps, d.grid_name, d.clock.name)
+        for d, times, steps in parts]
+    return _named(sorted(described, key=lambda p: p.description.times.static))
+
+
+class _Notes:
+    """Notes without repetition, in order."""
+
+    def __init__(self) -> None:
+        self._found: dict[Dropped, None] = {}
+
+    def extend(self, notes: Iterable[Dropped]) -> None:
+        self._found.update(dict.fromkeys(notes))
+
+    def all(self) -> list[Dropped]:
+        return list(self._found)
+
+
+def _drafts(view: FileView, refused: _Refused, notes: _Notes, double_as_float: bool) -> list[_Draft]:
+    times = time_dims(view)
+    clocks: dict[tuple[Any, ...], Clock] = {}
+    placed: list[tuple[Variable, Horizontal, Clock]] = []
+    for variable in _data_variables(view):
+        try:
+            grid = horizontal_of(view, variable, times)
+            if 0 in variable.shape and not any(view.sizes[d] == 0 for d in variable.dims if d in times):
+                raise NotOnAGrid("not on a grid: it has a dimension of length 0")
+            clues = (tuple(d for d in variable.dims if d in times), variable.group,
+                     str(variable.attributes.get("coordinates")), str(variable.attributes.get("time")))
+            if clues not in clocks:
+                clocks[clues] = clock_of(view, variable, times)
+        except NotOnAGrid as error:
+            refused.add(variable.path, error)
+            continue
+        placed.append((variable, grid, clocks[clues]))
+    domains = _Domains(view, [(v, g) for v, g, _ in placed], notes)
+    drafts: list[_Draft] = []
+    for variable, grid, clock in placed:
+        try:
+            domain, grid_name = domains.get(grid)
+            draft = next((d for d in drafts if d.domain is domain and _same_clock(d.clock, clock)), None)
+            fresh = draft or _Draft(domain, clock, grid_name)
+            _add_items(view, variable, grid, clock, fresh, notes, double_as_float)
+            if draft is None:
+                drafts.append(fresh)
+        except (NotOnAGrid, ValueError) as error:
+            refused.add(variable.path, error if isinstance(error, NotOnAGrid) else NotOnAGrid(str(error)))
+    return drafts
+
+
+def _same_clock(a: Clock, b: Clock) -> bool:
+    return a.static == b.static and a.calendar == b.calendar and bool(np.array_equal(a.microseconds, b.microseconds))
+
+
+def _data_variables(view: FileView) -> list[Variable]:
+    """Everything that is not a coordinate, a bound, a grid mapping or text."""
+    found = []
+    for variable in view.variables.values():
+        if variable.kind or not variable.dims or variable.path in view.helpers:
+            continue
+        if view.coordinate(variable.path) is not None or _is_place(variable):
+            continue
+        found.append(variable)
+    return found
+
+
+def _is_place(variable: Variable) -> bool:
+    """True for longitudes, latitudes and the like over several dimensions: coordinates, also when none refers to them."""
+    return len(variable.dims) > 1 and role_of(variable) in (
+        "longitude", "latitude", "grid_longitude", "grid_latitude", "projection_x", "projection_y")
+
+
+class _Domains:
+    """The domains of a file by grid, each read once; equal ones (of several groups) are one."""
+
+    def __init__(self, view: FileView, placed: list[tuple[Variable, Horizontal]], notes: _Notes) -> None:
+        self._view, self._notes = view, notes
+        self._mappings: dict[tuple[str, ...], Variable] = {}
+        self._best: dict[tuple[str, ...], Horizontal] = {}
+        self._made: dict[tuple[str, ...], tuple[GridDomain, str] | NotOnAGrid] = {}
+        for variable, grid in placed:
+            self._best.setdefault(grid.key, grid)
+            for mapping in view.grid_mappings(variable)[:1]:
+                self._mappings.setdefault(grid.key, mapping)
+
+    def get(self, grid: Horizontal) -> tuple[GridDomain, str]:
+        key = self._key(grid)
+        if key not in self._made:
+            try:
+                self._made[key] = self._make(key)
+            except NotOnAGrid as error:
+                self._made[key] = error
+        made = self._made[key]
+        if isinstance(made, NotOnAGrid):
+            raise made
+        return made
+
+    def _key(self, grid: Horizontal) -> tuple[str, ...]:
+        """Its own key, or that of the only grid over the same dimensions that has the places this one lacks."""
+        if grid.longitude is not None:
+            return grid.key
+        same = [k for k in self._best if k[:2] == grid.key[:2] and k[2]]
+        return same[0] if len(same) == 1 else grid.key
+
+    def _make(self, key: tuple[str, ...]) -> tuple[GridDomain, str]:
+        grid = self._best[key]
+        mapping = self._mappings.get(key) or next((m for k, m in self._mappings.items() if k[:2] == key[:2]), None)
+        domain, notes = domain_of(self._view, grid, mapping)
+        name = f"{grid.y_dim}-{grid.x_dim}".replace("/", ".")
+        for made in self._made.values():
+            if not isinstance(made, NotOnAGrid) and not same_domain(made[0], domain) and (
+                    made[0].x_name, made[0].y_name, made[0].crs) == (domain.x_name, domain.y_name, domain.crs):
+                return made
+        self._notes.extend(notes)
+        return domain, name
+
+
+def _add_items(view: FileView, variable: Variable, grid: Horizontal, clock: Clock, draft: _Draft, notes: _Notes,
+               double_as_float: bool) -> None:
+    """The items of one variable, one or (by further dimensions) several."""
+    plain = (clock.dim, grid.x_dim, grid.y_dim)
+    layer, splits = split(view, variable, [d for d in variable.dims if d not in plain])
+    stored = stored_type(variable)
+    if stored.name not in DTYPES:
+        raise NotOnAGrid(f"values of the type {stored.name} are not supported")
+    encoding, found = encoding_of(variable, double_as_float)
+    notes.extend(found)
+    axis = layer_axis(view, variable, layer) if layer else None
+    position = {d: i for i, d in enumerate(variable.dims)}
+    order = tuple(position.get(d, -1) for d in (clock.dim, layer, grid.y_dim, grid.x_dim))
+    attributes = json_attributes(variable.attributes)
+    item = Item(
+        variable.path, encoding.dtype, units(variable.attributes), text(variable.attributes, "long_name", "title"),
+        text(variable.attributes, "standard_name"), encoding.no_data, encoding.missing, encoding.valid_min,
+        encoding.valid_max, encoding.scale, encoding.offset, encoding.decoded, axis, attributes=attributes)
+    for one in splits:
+        name = variable.path + one.suffix
+        draft.items.append(replace(item, name=name))
+        draft.bindings[name] = Binding(
+            variable.path, (order[0], order[1], order[2], order[3]),
+            tuple((position[d], i) for d, i in one.fixed), stored, np.dtype(encoding.dtype))
+        hints = hints_of(variable, encoding.dtype)
+        if hints:
+            draft.hints[name] = hints
+
+
+def _texts(view: FileView) -> list[Dropped]:
+    """Variables that hold no numbers, by kind."""
+    kinds: dict[str, list[str]] = {}
+    for variable in view.variables.values():
+        if variable.kind:
+            kinds.setdefault(variable.kind, []).append(variable.path)
+    return [Dropped(_listing(names), f"{kind} values", len(names)) for kind, names in kinds.items()]
+
+
+def _named(parts: list[Part]) -> list[Part]:
+    """Names that tell the parts apart: the grid's where grids differ, the time's where times differ."""
+    if len(parts) == 1:
+        return parts
+    several_grids = len({p.grid_name for p in parts}) > 1
+    named: list[Part] = []
+    used: set[str] = set()
+    for part in parts:
+        clocks = [p for p in parts if p.grid_name == part.grid_name]
+        timed = [p for p in clocks if not p.description.times.static]
+        time = part.time_name.replace("/", ".") if not part.description.times.static else "static"
+        words = [part.grid_name] if several_grids else []
+        if len(clocks) > 1 and (time == "static" or len(timed) > 1 or not several_grids):
+            words.append(time)
+        name = base = "-".join(words) or part.grid_name
+        number = 2
+        while name in used:
+            name, number = f"{base}-{number}", number + 1
+        used.add(name)
+        named.append(replace(part, description=replace(part.description, name=name)))
+    return named
+
+
+def _nothing(view: FileView, refused: _Refused, error: NotOnAGrid | None) -> SourceError:
+    """Why nothing of the file can be imported."""
+    if error is not None:
+        text_ = str(error)
+        return SourceError(text_[0].upper() + text_[1:] + ".", where=view.path)
+    if refused.mesh:
+        return SourceError(
+            f"The file holds an unstructured mesh ({_listing(refused.mesh)}), not a grid; meshes are read by another "
+            "source.", where=view.path)
+    if refused.first:
+        return SourceError(f"The file has no gridded variable: {refused.first}.", where=view.path)
+    numeric = [v.path for v in view.variables.values() if not v.kind]
+    have = f"it has {_listing(numeric)} only" if numeric else (
+        "it has no variable of numbers" if view.variables else "it has no variables")
+    return SourceError(f"The file has no gridded variable: {have}.", where=view.path)

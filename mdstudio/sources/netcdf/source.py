@@ -1,0 +1,157 @@
+"""The NetCDF source: describes files, then reads hyperslabs of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mdstudio.engine.errors import NotFoundError, SourceError
+from mdstudio.engine.model import NO_LAYER, Array, Description, Dropped
+from mdstudio.sources.netcdf.caching import ChunkCaches
+from mdstudio.sources.netcdf.describe import Binding, Part, describe_file
+from mdstudio.sources.netcdf.join import Joined, join
+from mdstudio.sources.netcdf.opening import FilePool, plain
+from mdstudio.sources.netcdf.view import native, view_file
+
+
+class NetcdfSource:
+    """One or several NetCDF files as one thing to import (`sources.contract.Source`); one thread at a time.
+
+    Args:
+        paths: files; several are joined by time.
+        policy: `keep-last`, `keep-first` or `fail`, for times that repeat within or between files (case 8).
+        double_as_float: float64 items are described and read as float32 (W4).
+    """
+
+    def __init__(self, paths: Sequence[str], policy: str = "keep-last", *, double_as_float: bool = False) -> None:
+        self._paths = list(paths)
+        self._policy = policy
+        self._double_as_float = double_as_float
+        self._files = FilePool()
+        self._caches = ChunkCaches()
+        self._joined: dict[str, Joined] | None = None
+        self._overflows = 0
+
+    def __enter__(self) -> NetcdfSource:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all files, so that they can be moved or deleted on every platform."""
+        self._caches.forget()
+        self._files.close()
+
+    def descriptions(self) -> Sequence[Description]:
+        """One description for each grid and time axis, those with times first; coordinates are read, no data.
+
+        Raises `SourceError`, `NotFoundError` or `AccessError` naming the file and the reason; nothing stays open then.
+        """
+        return [j.description for j in self._parts().values()]
+
+    def dropped(self) -> Sequence[Dropped]:
+        """Notes of all descriptions, and after reading the values that float32 could not hold (DoubleAsFloat)."""
+        found = dict.fromkeys(n for d in self.descriptions() for n in d.dropped)
+        if self._overflows:
+            found[Dropped("values", "beyond the range of float32: stored as infinite", self._overflows)] = None
+        return list(found)
+
+    def read(self, description: Description, item: str, times: slice, layer: int, rows: slice,
+             columns: slice) -> Array:
+        """(time, row, column) stored values, C-contiguous, little-endian, in the item's type.
+
+        Cost: the hyperslab; of a chunked file the chunks it touches, each unpacked once as long as the chunks of one slice
+        fit in 64 MB. Raises `SourceError` naming file and variable; `NotFoundError` for an unknown item.
+        """
+        part = self._parts().get(description.name)
+        if part is None or item not in part.bindings[0]:
+            raise NotFoundError(f"There is no item '{item}' in the grid '{description.name}'.", where=self._paths[0])
+        wanted = range(*times.indices(len(part.file_of_step)))
+        domain = part.description.domain
+        row_range, column_range = range(*rows.indices(domain.rows)), range(*columns.indices(domain.columns))
+        binding = part.bindings[0][item]
+        out = np.empty((len(wanted), len(row_range), len(column_range)), binding.target.newbyteorder("<"))
+        if not out.size:
+            return out
+        at = 0
+        for file, steps in _runs(part.file_of_step[list(wanted)], part.index_of_step[list(wanted)]):
+            block = out[at:at + len(steps)]
+            at += len(steps)
+            self._read_run(self._paths[file], part.bindings[file][item], steps, layer, row_range, column_range, block)
+        return out
+
+    def _read_run(self, path: str, binding: Binding, steps: range, layer: int, rows: range, columns: range,
+                  out: Array) -> None:
+        dataset = self._files.get(path)
+        try:
+            variable = dataset[binding.variable]
+            self._caches.prepare(path, binding, variable)
+            index: list[Any] = [slice(None)] * len(variable.shape)
+            for position, value in binding.fixed:
+                index[position] = slice(value, value + 1)
+            layer_index = max(layer, 0) if layer != NO_LAYER else 0
+            for position, wanted in zip(binding.order, (steps, range(layer_index, layer_index + 1), rows, columns),
+                                        strict=True):
+                if position >= 0:
+                    index[position] = _slice(wanted)
+            values = native(np.asarray(variable[tuple(index)]))
+        except (RuntimeError, OSError, IndexError, KeyError, MemoryError) as error:
+            raise SourceError(f"The variable '{binding.variable}' cannot be read: {plain(error)}.", where=path) from None
+        self._place(values, binding, out, path)
+
+    def _place(self, values: Array, binding: Binding, out: Array, path: str) -> None:
+        """Transpose to (time, row, column) and store, to the bit; only DoubleAsFloat converts."""
+        time, _, row, column = binding.order
+        leading = [time] if time >= 0 else []
+        others = [i for i in range(values.ndim) if i not in (*leading, row, column)]
+        values = values.transpose(*others, *leading, row, column)
+        if values.size != out.size:
+            raise SourceError(f"The variable '{binding.variable}' gave {values.size} values instead of {out.size}.",
+                              where=path)
+        values = values.reshape(out.shape)
+        if binding.stored != binding.target:
+            with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+                out[...] = values
+            self._overflows += int((np.isinf(out) & np.isfinite(values)).sum())
+        elif values.dtype == binding.stored:
+            out[...] = values
+        else:  # _Unsigned: the same bits under another type
+            out[...] = np.ascontiguousarray(values).view(binding.stored)
+
+    def _parts(self) -> dict[str, Joined]:
+        if self._joined is None:
+            try:
+                described = [self._describe(path) for path in self._paths]
+                self._joined = {j.description.name: j for j in join(self._paths, described, self._policy)}
+            except BaseException:
+                self.close()
+                raise
+        return self._joined
+
+    def _describe(self, path: str) -> list[Part]:
+        return describe_file(view_file(path, self._files.get(path)), self._policy, self._double_as_float)
+
+
+def _slice(wanted: range) -> slice:
+    return slice(wanted.start, wanted.stop, wanted.step) if wanted.step > 0 else _reversed_error(wanted)
+
+
+def _reversed_error(wanted: range) -> slice:
+    raise IndexError(f"steps backwards are not read ({wanted})")
+
+
+def _runs(files: Array, steps: Array) -> list[tuple[int, range]]:
+    """Stretches of one file whose steps are evenly spaced: each is one read."""
+    runs: list[tuple[int, range]] = []
+    for file, step in zip(files.tolist(), steps.tolist(), strict=True):
+        if runs and runs[-1][0] == file:
+            last = runs[-1][1]
+            stride = step - last[-1]
+            if stride > 0 and (len(last) == 1 or stride == last.step):
+                runs[-1] = (file, range(last[0], step + 1, stride))
+                continue
+        runs.append((file, range(step, step + 1)))
+    return runs
