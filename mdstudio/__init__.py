@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["__version__", "import_", "open"]
 
 
-def open(location: str) -> Dataset:  # noqa: A001 - the name is a contract (design 5)
+def open(location: str) -> Dataset:
     """The dataset at a path, an `az://account/container/prefix` or an `https://...?sas` address.
 
     Reads `dataset.json` only. Raises `NotFoundError`, `AccessError` or `NotADatasetError`.

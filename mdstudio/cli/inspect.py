@@ -12,7 +12,7 @@ from mdstudio.cli.output import Output, counted, number, size
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser = commands.add_parser(
         "inspect", parents=[common], help="what a dataset holds and how it is stored",
-        description="Shows kind, items, times, storage, sizes and the guards in force. Reads metadata and listings only.")
+        description="Shows kind, items, times, storage, sizes and guards in force. Reads metadata and listings only.")
     parser.add_argument("dataset", metavar="DATASET")
     parser.add_argument("--pages", action="store_true", help="the page table, from the page index alone")
     parser.add_argument("--item", help="with --pages: one item, by name or #n (all)")

@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from mdstudio.engine.errors import AccessError, MdError, NotFoundError, UsageError
-from mdstudio.jobs.recipe import without_secret
+from mdstudio.engine.storage import redact
 
 COMMANDS = {  # name -> module, in the order of --help
     "demo": "demo", "list": "list_", "inspect": "inspect", "import": "import_", "query": "query", "check": "check",
@@ -144,6 +144,6 @@ def _known(error: Exception) -> MdError | None:
         return MdError("There was not enough memory.")
     if not isinstance(error, OSError) or error.errno is None:
         return None
-    where = without_secret(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else ""
+    where = redact(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else ""
     kind = {FileNotFoundError: NotFoundError, PermissionError: AccessError}.get(type(error), MdError)
     return kind(f"{error.strerror}.", where=where)

@@ -17,7 +17,7 @@ _OTHERS = ("scale_factor", "add_offset", "_FillValue",  # set by name, or naming
 
 
 def write_map(path: str, ending: str, result: MapResult, dataset: Any) -> None:
-    """`.npz`: stored, values, x, y, mask. `.csv`: x, y, value, a line a cell of the request. `.nc`: CF, as stored."""
+    """`.npz`: stored, values, x, y, mask. `.csv`: x, y, value, a line a cell. `.nc`: CF, as stored."""
     with whole_file(Path(path)) as part:
         if ending == ".npz":
             with part.open("wb") as file:
@@ -62,7 +62,7 @@ def _cell(value: float) -> str:
 
 
 def _map_netcdf(path: Path, result: MapResult, dataset: Any) -> None:
-    """The stored numbers with their CF packing, so that a reader sees the values; coordinates as the source had them."""
+    """The stored numbers with their CF packing, so that a reader sees values; coordinates as the source had them."""
     import netCDF4
 
     item, domain = result.item, dataset.domain

@@ -17,8 +17,8 @@ from mdstudio.engine.errors import NotFoundError
 from mdstudio.engine.model import Array, Description, GridDomain, Item
 from mdstudio.engine.progress import Progress
 from mdstudio.engine.requests import MapRequest
+from mdstudio.engine.storage import redact
 from mdstudio.engine.times import TimeAxis
-from mdstudio.jobs.recipe import without_secret
 
 if TYPE_CHECKING:
     from mdstudio.engine.dataset import Dataset
@@ -86,7 +86,7 @@ def compare(a: str, b: str | Sequence[str], progress: Progress, grid: str = "") 
         items += [_missing(name, "a") for name in only_a if not isinstance(side_a, _SourceSide)]
         items += [_missing(name, "b") for name in only_b if not isinstance(side_b, _SourceSide)]
         if not shared and not items:
-            raise NotFoundError("The two have no item in common.", where=f"{without_secret(a)}")
+            raise NotFoundError("The two have no item in common.", where=f"{redact(a)}")
         result: dict[str, Any] = {
             "items": items,
             "coordinates_equal": _coordinates_equal(side_a.domain, side_b.domain),
@@ -112,7 +112,7 @@ def _opened(locations: Sequence[str], grid: str) -> Iterator[list[Side]]:
         descriptions = [d for d in source.descriptions() if grid in ("", d.name)]
         if not descriptions:
             names = ", ".join(d.name for d in source.descriptions())
-            raise NotFoundError(f"There is no grid '{grid}'; it has {names}.", where=without_secret(locations[0]))
+            raise NotFoundError(f"There is no grid '{grid}'; it has {names}.", where=redact(locations[0]))
         yield [_SourceSide(source, description) for description in descriptions]
 
 

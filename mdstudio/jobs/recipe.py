@@ -17,6 +17,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from mdstudio.engine.errors import UsageError
+from mdstudio.engine.storage import redact
 
 _KEYS = ("job", "sources", "target", "writerParameters", "readerParameters", "items", "grid", "replace", "workers")
 
@@ -51,8 +52,8 @@ class Recipe:
         """The recipe as JSON-able data, without secrets; `from_json` takes it back."""
         data: dict[str, Any] = {
             "job": "import",
-            "sources": [without_secret(s) for s in self.sources],
-            "target": without_secret(self.target),
+            "sources": [redact(s) for s in self.sources],
+            "target": redact(self.target),
             "writerParameters": parameter_list(self.writer_parameters),
             "readerParameters": parameter_list(self.reader_parameters),
         }
@@ -92,7 +93,7 @@ class Recipe:
 
     def to_command(self) -> str:
         """The command that does the same, quoted for the shell of this platform, without secrets."""
-        words = ["mdstudio", "import", *map(without_secret, self.sources), without_secret(self.target)]
+        words = ["mdstudio", "import", *map(redact, self.sources), redact(self.target)]
         for option, values in (("--set", self.writer_parameters), ("--reader", self.reader_parameters)):
             for name, value in values.items():
                 words += [option, f"{name}={value if isinstance(value, str) else json.dumps(value)}"]
@@ -115,16 +116,6 @@ class Recipe:
 def command_text(words: Sequence[str]) -> str:
     """Words as one line that the platform's shell takes apart into the same words."""
     return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
-
-
-def without_secret(location: str) -> str:
-    """The location as it may be shown and kept: an `https://` address without its query (the SAS) and user part."""
-    scheme, mark, rest = location.partition("://")
-    if not mark or scheme.lower() not in ("http", "https", "az"):
-        return location
-    rest = rest.partition("?")[0].partition("#")[0]
-    host, slash, path = rest.partition("/")
-    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
 
 
 def parameter_list(parameters: Mapping[str, Any]) -> list[dict[str, Any]]:

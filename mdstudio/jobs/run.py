@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from mdstudio.engine.errors import AlreadyExistsError, NotFoundError, UsageError
 from mdstudio.engine.model import Array, Description, Dropped, Item
 from mdstudio.engine.progress import Progress
-from mdstudio.jobs.recipe import Recipe, command_text, parameter_list, without_secret
+from mdstudio.engine.storage import redact
+from mdstudio.jobs.recipe import Recipe, command_text, parameter_list
 
 if TYPE_CHECKING:
     from mdstudio.engine.settings import Settings
@@ -33,7 +34,7 @@ class Plan:
         """The document of `import --dry-run --json`."""
         d, s = self.description, self.settings.storage
         return {
-            "dataset": without_secret(self.recipe.target),
+            "dataset": redact(self.recipe.target),
             "grid": d.name,
             "kind": d.domain.kind,
             "rows": d.domain.rows,
@@ -140,8 +141,8 @@ def choose_grid(descriptions: Sequence[Description], recipe: Recipe) -> Descript
         return descriptions[0]
     if len(holders) == 1:
         return holders[0]
-    names = [without_secret(s) for s in recipe.sources]
-    target = without_secret(recipe.target)
+    names = [redact(s) for s in recipe.sources]
+    target = redact(recipe.target)
     command = command_text(["mdstudio", "import", *names, target, "--grid", descriptions[0].name])
     raise UsageError(
         f"The source holds {len(descriptions)} grids, and a dataset holds one:\n{_grid_lines(descriptions)}\n"
@@ -194,5 +195,5 @@ def dropped_json(dropped: Sequence[Dropped]) -> list[dict[str, Any]]:
 
 def dataset_name(location: str) -> str:
     """The name of a dataset: the last part of its location."""
-    parts = [p for p in without_secret(location).replace("\\", "/").split("/") if p not in ("", ".", "..")]
+    parts = [p for p in redact(location).replace("\\", "/").split("/") if p not in ("", ".", "..")]
     return parts[-1] if parts else os.path.basename(os.path.abspath(location))

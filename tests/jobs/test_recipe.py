@@ -9,7 +9,8 @@ import shlex
 import pytest
 
 from mdstudio.engine.errors import UsageError
-from mdstudio.jobs.recipe import Recipe, without_secret
+from mdstudio.engine.storage import redact
+from mdstudio.jobs.recipe import Recipe
 
 FULL = Recipe(
     sources=("a file.nc", "b.nc"),
@@ -72,7 +73,7 @@ def test_no_form_of_a_recipe_shows_a_secret() -> None:
     ("C:\\data\\a.nc", "C:\\data\\a.nc"),
 ])
 def test_only_addresses_lose_their_query(location: str, shown: str) -> None:
-    assert without_secret(location) == shown
+    assert redact(location) == shown
 
 
 @pytest.mark.parametrize(("data", "says"), [

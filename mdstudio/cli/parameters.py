@@ -1,0 +1,39 @@
+"""The import parameters in `import --help`: what each does, what is recommended, what is in force here (D11, D13)."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+
+WIDTH = 100
+
+
+def parameter_help(environ: Mapping[str, str]) -> str:
+    """The end of `import --help`."""
+    from mdstudio.engine.codecs import DESCRIPTIONS
+    from mdstudio.engine.parameters import describe_parameters
+    from mdstudio.engine.settings import RECOMMENDED_COMPRESSION, effective_defaults
+
+    lines: list[str] = []
+    for which, option in (("writer", "--set"), ("reader", "--reader")):
+        lines += [f"{which} parameters ({option} NAME=VALUE):"]
+        for name, values, description in describe_parameters(which):  # type: ignore[arg-type]
+            lines += [f"  {name}", *_wrapped(f"{values}.", 6), *_wrapped(description, 6)]
+        lines.append("")
+    lines.append("compressions:")
+    for name, text in DESCRIPTIONS.items():
+        lines += textwrap.wrap(text, WIDTH, initial_indent=f"  {name:<20}", subsequent_indent=" " * 22)
+    lines += ["", "compression in force here where none is given:"]
+    lines += [f"  {_KINDS.get(d.kind, d.kind):<22}{d.value:<12}({'code default' if d.origin == 'default' else d.origin})"
+              for d in effective_defaults(environ)]
+    lines += ["", *_wrapped(f"{RECOMMENDED_COMPRESSION} is recommended for all of them, ZstdFastAuto for data that must be "
+                            "written fast or is appended to often: --set Compression=ZstdAuto. Every reader of the data "
+                            "must know a compression before it is used.", 0)]
+    return "\n".join(lines) + "\n"
+
+
+_KINDS = {"grid": "grids per timestep", "mesh": "meshes per timestep", "TimeSeries": "TimeSeries storage"}
+
+
+def _wrapped(text: str, indent: int) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=" " * indent, subsequent_indent=" " * indent)
