@@ -1,0 +1,86 @@
+"""The one axis of all plots: labels in tokens at 11 px, degrees, kilometres or calendar times. Main thread only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyqtgraph as pg
+from PySide6.QtGui import QPen
+
+from mdstudio.app.plots import calendar_ticks, ticks
+from mdstudio.app.plots.paint import color, font, hairline
+from mdstudio.app.theme import Theme
+
+TickMaker = Callable[[float, float, int], list[ticks.Tick]]
+LEFT_WIDTH, BOTTOM_HEIGHT = 52, 24
+
+
+class AxisItem(pg.AxisItem):  # type: ignore[misc]
+    """An axis whose ticks a function makes from (low, high, most); fixed in size, so that plots beneath each other
+    line up."""
+
+    def __init__(self, orientation: str, make: TickMaker | None = None, pixels_a_tick: int = 0) -> None:
+        super().__init__(orientation, maxTickLength=-4)
+        self._make: TickMaker = make or (lambda low, high, most: ticks.number_ticks(low, high, most))
+        self._every = pixels_a_tick or (92 if orientation in ("bottom", "top") else 44)
+        self.enableAutoSIPrefix(False)
+        self.setStyle(tickTextOffset=7, autoExpandTextSpace=False, hideOverlappingLabels=False)
+        if orientation in ("left", "right"):
+            self.setWidth(LEFT_WIDTH)
+        else:
+            self.setHeight(BOTTOM_HEIGHT)
+        self.restyle()
+        Theme.current().changed.connect(self.restyle)
+
+    def restyle(self) -> None:
+        self.setTickFont(font("caption"))
+        self.setTextPen(color("text3"))
+        upright = self.orientation in ("left", "right")
+        self.setPen(QPen(color("line", 0)) if upright else hairline("line2"))
+        self.setTickPen(QPen(color("line", 0)) if upright else hairline("line2"))
+
+    def set_ticks_by(self, make: TickMaker) -> None:
+        """Change what the axis says."""
+        self._make = make
+        self.picture = None
+        self.update()
+
+    def ticks_between(self, low: float, high: float, size: float) -> list[ticks.Tick]:
+        """The (position, label) pairs that an axis of `size` pixels shows."""
+        return self._make(low, high, max(1, int(size // self._every)))
+
+    def shown_ticks(self) -> list[ticks.Tick]:
+        """The (position, label) pairs that are shown now."""
+        low, high = sorted(self.range)
+        return self.ticks_between(low, high, self.width() if self.orientation in ("bottom", "top") else self.height())
+
+    def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:
+        low, high = sorted((minVal, maxVal))
+        return [(1.0, [position for position, _ in self.ticks_between(low, high, size)])]
+
+    def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
+        labels = dict(self.shown_ticks())
+        return [labels.get(value, "") for value in values]
+
+
+def time_axis(calendar: str, orientation: str = "bottom") -> AxisItem:
+    """An axis of microseconds since 1970 in the data's calendar."""
+    return AxisItem(orientation, time_tick_maker(calendar))
+
+
+def time_tick_maker(calendar: str) -> TickMaker:
+    return lambda low, high, most: calendar_ticks.time_ticks(low, high, most, calendar)
+
+
+def index_ticks(low: float, high: float, most: int) -> list[ticks.Tick]:
+    """Whole numbers only: rows and columns of a grid without usable coordinates, steps of a series."""
+    step = max(1.0, ticks.spacing(low, high, most))
+    return [(v, f"#{round(v)}") for v in ticks.positions(max(low, 0.0), high, step)]
+
+
+def plain_plot(axes: dict[str, Any], view: Any = None) -> Any:
+    """A PlotItem without frame, menu, buttons; the caller adds it to a GraphicsLayoutWidget or PlotWidget."""
+    plot = pg.PlotItem(viewBox=view, axisItems=axes, enableMenu=False)
+    plot.hideButtons()
+    return plot

@@ -1,0 +1,97 @@
+"""The map: a slice of a grid in its coordinates with everything that lies over it. Reads nothing. Main thread only."""
+
+from __future__ import annotations
+
+import math
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
+
+from mdstudio.app.formats import number
+from mdstudio.app.plots.field_plot import FieldPlot
+from mdstudio.app.plots.frames import Frame
+from mdstudio.app.plots.hud import ExplainNote, Readout
+from mdstudio.app.plots.overlays import ExplainItem, Graticule, Pin, PinsItem, RectangleItem
+from mdstudio.app.plots.pages import PageShape
+from mdstudio.app.plots.picture import MapPicture
+from mdstudio.app.plots.screen_items import MapImageItem
+from mdstudio.engine.requests import Bbox
+
+VALUE_DIGITS = 6
+
+
+class MapPlot(FieldPlot):
+    """Signals: `value_probed` the value under the pointer (NaN: no data) or None; `rectangle_drawn` a finished bbox."""
+
+    value_probed = Signal(object)
+    rectangle_drawn = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__("sunken", parent)
+        self.setAccessibleName("Map")
+        self.picture: MapPicture | None = None
+        self.image, self.explain, self.rectangle, self.pins = MapImageItem(), ExplainItem(), RectangleItem(), PinsItem()
+        for item in (self.image, Graticule(self.bottom, self.left), self.explain, self.rectangle, self.pins):
+            self.box.addItem(item, ignoreBounds=True)
+        self.probed.connect(self._show_readout)
+        self.dragged.connect(self._drag)
+
+    def set_picture(self, picture: MapPicture, frame: Frame) -> None:
+        """Show a finished picture; the view stays where it is for the same grid."""
+        if picture.raster is not self.raster:
+            self.set_raster(picture.raster, frame)
+        self.picture = picture
+        self.image.set_picture(picture)
+        self._show_readout(self.cell)
+
+    def clear(self) -> None:
+        self.picture = None
+        self.image.set_picture(None)
+        self.set_explain(None, None)
+        self._show_readout(None)
+
+    def set_pins(self, pins: tuple[Pin, ...]) -> None:
+        self.pins.set_pins(pins)
+
+    def set_bbox(self, bbox: Bbox | None) -> None:
+        self.rectangle.set_bbox(bbox)
+
+    def set_explain(self, note: ExplainNote | None, shape: PageShape | None) -> None:
+        """Show what a read cost and the pages it touched; None hides it."""
+        self.hud.set_explain(note)
+        self.explain.set_shape(shape, hatched=note is not None and not note.cached)
+
+    def value_text(self, value: float) -> str:
+        """A value with its unit as the read-out and the pins show it."""
+        if math.isnan(value):
+            return "no data"
+        unit = self.picture.result.item.unit if self.picture is not None else ""
+        return f"{number(value, digits=VALUE_DIGITS)} {unit}".strip()
+
+    def readout(self, cell: tuple[int, int]) -> Readout:
+        """Value, place, cell and page of a cell of the picture."""
+        picture = self.picture
+        assert picture is not None
+        row, column = cell
+        x, y = picture.raster.cell_centre(row, column)
+        if picture.raster.ids is not None:  # the true centre, not that of the pixels
+            x, y = float(picture.result.x[row, column]), float(picture.result.y[row, column])
+        text = f"row {row}, column {column}"
+        entry = picture.lattice.page_at(row, column) if picture.lattice is not None else -1
+        if entry >= 0:
+            text += f" · page {number(picture.result.explain.pages[entry].page, 0)}"
+        return Readout(self.frame.place(x, y), self.value_text(picture.value_at(row, column)), text)
+
+    def _show_readout(self, cell: tuple[int, int] | None) -> None:
+        if self.picture is None or cell is None:
+            self.hud.set_readout(None)
+            self.value_probed.emit(None)
+            return
+        self.hud.set_readout(self.readout(cell))
+        self.value_probed.emit(self.picture.value_at(*cell))
+
+    def _drag(self, x0: float, y0: float, x1: float, y1: float, finished: bool) -> None:
+        bbox = (min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1))
+        self.set_bbox(bbox)
+        if finished:
+            self.rectangle_drawn.emit(bbox)

@@ -1,0 +1,191 @@
+"""What lies over a map: graticule, touched pages, pins, the rectangle, the probe. Main thread only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen
+
+from mdstudio.app.plots.axes import AxisItem
+from mdstudio.app.plots.pages import PageShape
+from mdstudio.app.plots.paint import color, font, line, rounded_panel
+from mdstudio.app.plots.screen_items import Screen, ScreenItem
+from mdstudio.app.theme import Theme
+from mdstudio.app.widgets.hatch import hatch
+from mdstudio.engine.requests import Bbox
+
+MOST_BORDERS = 1500  # beyond it the lines between pages only cover what they part
+
+
+class Graticule(ScreenItem):
+    """Hairlines at the ticks of the two axes."""
+
+    def __init__(self, bottom: AxisItem, left: AxisItem) -> None:
+        super().__init__(z=5)
+        self._axes = bottom, left
+
+    def draw(self, painter: QPainter, screen: Screen) -> None:
+        pen = QPen(QColor(255, 255, 255, 46) if Theme.current().dark else QColor(0, 0, 0, 46))
+        pen.setWidth(0)
+        painter.setPen(pen)
+        bottom, left = self._axes
+        box = screen.box
+        for x, _ in bottom.shown_ticks():
+            at = round(screen.x(x)) + 0.5
+            painter.drawLine(QLineF(at, box.top(), at, box.bottom()))
+        for y, _ in left.shown_ticks():
+            at = round(screen.y(y)) + 0.5
+            painter.drawLine(QLineF(box.left(), at, box.right(), at))
+
+
+class ExplainItem(ScreenItem):
+    """Pages that a read touched: pink outline on white, white hatch inside; the hatch is left out for cached pages."""
+
+    def __init__(self) -> None:
+        super().__init__(z=20)
+        self._shape: PageShape | None = None
+        self._hatched = True
+
+    def set_shape(self, shape: PageShape | None, *, hatched: bool = True) -> None:
+        self._shape, self._hatched = shape, hatched
+        self.update()
+
+    def draw(self, painter: QPainter, screen: Screen) -> None:
+        shape = self._shape
+        if shape is None:
+            return
+        if self._hatched:
+            path = QPainterPath()
+            for x0, y0, x1, y1 in shape.areas:
+                path.addRect(screen.rect(x0, y0, x1, y1))
+            painter.fillPath(path, hatch("diagonal", QColor(255, 255, 255, 120), screen.ratio, 1.0))
+        if len(shape.borders) <= MOST_BORDERS:
+            painter.setPen(line(QColor(255, 255, 255, 150), 1.0))
+            painter.drawLines(_lines(screen, shape.borders))
+        outline = _lines(screen, shape.outline)
+        for pen in (line(QColor(255, 255, 255), 5.0), line("explain", 2.5)):
+            pen.setCapStyle(Qt.PenCapStyle.SquareCap)
+            painter.setPen(pen)
+            painter.drawLines(outline)
+
+
+def _lines(screen: Screen, parts: object) -> list[QLineF]:
+    return [QLineF(round(screen.x(x0)), round(screen.y(y0)), round(screen.x(x1)), round(screen.y(y1)))
+            for x0, y0, x1, y1 in parts]  # type: ignore[attr-defined]
+
+
+class RectangleItem(ScreenItem):
+    """The asked rectangle; exact, not snapped to cells."""
+
+    def __init__(self) -> None:
+        super().__init__(z=25)
+        self.bbox: Bbox | None = None
+
+    def set_bbox(self, bbox: Bbox | None) -> None:
+        self.bbox = bbox
+        self.update()
+
+    def draw(self, painter: QPainter, screen: Screen) -> None:
+        if self.bbox is None:
+            return
+        box = screen.rect(*self.bbox)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        for pen in (line(QColor(255, 255, 255), 3.0), line(QColor("#14181F"), 1.4)):
+            painter.setPen(pen)
+            painter.drawRect(box)
+        painter.setPen(line(QColor("#14181F"), 1.2))
+        painter.setBrush(QColor(255, 255, 255))
+        for corner in (box.topLeft(), box.topRight(), box.bottomLeft(), box.bottomRight()):
+            painter.drawRect(QRectF(corner.x() - 3.5, corner.y() - 3.5, 7, 7))
+
+
+@dataclass(frozen=True)
+class Pin:
+    """A point that was asked for: letter and colour token are the same in the map, the table and the series."""
+
+    letter: str
+    token: str
+    x: float
+    y: float
+    text: str = ""
+
+
+class PinsItem(ScreenItem):
+    """Dots with a letter and a value beside them."""
+
+    def __init__(self) -> None:
+        super().__init__(z=30)
+        self._pins: tuple[Pin, ...] = ()
+
+    def set_pins(self, pins: tuple[Pin, ...]) -> None:
+        self._pins = pins
+        self.update()
+
+    def draw(self, painter: QPainter, screen: Screen) -> None:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        for pin in self._pins:
+            at = screen.point(pin.x, pin.y)
+            if not screen.box.adjusted(-4, -4, 4, 4).contains(at):
+                continue
+            painter.setPen(QPen(QColor(255, 255, 255), 1.6))
+            painter.setBrush(color(pin.token))
+            painter.drawEllipse(at, 4.6, 4.6)
+            self._draw_label(painter, screen, pin, at)
+
+    def _draw_label(self, painter: QPainter, screen: Screen, pin: Pin, at: QPointF) -> None:
+        strong = font("caption-strong")
+        metrics = QFontMetricsF(strong)
+        width = 26 + (metrics.horizontalAdvance(pin.text) + 6 if pin.text else 0)
+        box = QRectF(at.x() + 9, at.y() - 25, width, 20)
+        if box.right() > screen.box.right():
+            box.moveRight(at.x() - 9)
+        if box.top() < screen.box.top():
+            box.moveTop(at.y() + 6)
+        rounded_panel(painter, box, 10.0, 250)
+        disc = QRectF(box.left() + 3, box.top() + 2.5, 15, 15)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(color(pin.token))
+        painter.drawEllipse(disc)
+        painter.setFont(strong)
+        painter.setPen(color("onaccent"))
+        painter.drawText(disc, Qt.AlignmentFlag.AlignCenter, pin.letter)
+        painter.setPen(color("text"))
+        painter.drawText(box.adjusted(23, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, pin.text)
+
+
+class ProbeItem(ScreenItem):
+    """The cell under the keyboard probe, outlined in black and white so that it shows on any colour."""
+
+    def __init__(self, outline: Callable[[int, int], Bbox]) -> None:
+        super().__init__(z=28)
+        self._outline = outline
+        self._cell: tuple[int, int] | None = None
+
+    @property
+    def marked(self) -> bool:
+        return self._cell is not None
+
+    def set_cell(self, cell: tuple[int, int] | None) -> None:
+        self._cell = cell
+        self.update()
+
+    def draw(self, painter: QPainter, screen: Screen) -> None:
+        if self._cell is None:
+            return
+        draw_selected(painter, screen.rect(*self._outline(*self._cell)))
+
+
+def draw_selected(painter: QPainter, box: QRectF, least: float = 8.0) -> None:
+    """A selection on any colour: white 2 px inside black 1 px, on whole pixels, at least `least` wide."""
+    grow_x, grow_y = max(0.0, least - box.width()) / 2, max(0.0, least - box.height()) / 2
+    box = box.adjusted(-grow_x, -grow_y, grow_x, grow_y)
+    box = QRectF(round(box.left()) + 0.5, round(box.top()) + 0.5, round(box.width()) - 1, round(box.height()) - 1)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.setPen(QPen(QColor(255, 255, 255), 2))
+    painter.drawRect(box.adjusted(1, 1, -1, -1))
+    painter.setPen(QPen(QColor(0, 0, 0), 1))
+    painter.drawRect(box.adjusted(-1, -1, 1, 1))

@@ -1,0 +1,211 @@
+"""The picture of a grid in real coordinates: which cell lies under each pixel of a regular raster, north up.
+
+Pure NumPy and any thread. Made once per dataset (a curvilinear grid of a million cells takes about a second), then used
+for every time step, for the pointer and for the page outlines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mdstudio.app.plots.cells import FULL_CIRCLE, AxisCells, axis_cells, cell_corners
+from mdstudio.engine.model import Array, GridDomain
+
+MAX_PIXELS_A_SIDE = 2048  # of a resampled axis; an even axis is taken cell by cell
+MAX_PICTURE_SIDE = 4096  # beyond it an even axis is thinned for the picture; the pointer stays exact
+
+Extent = tuple[float, float, float, float]  # x0, y0, x1, y1 ascending, in the dataset's CRS
+
+
+@dataclass(frozen=True)
+class GridRaster:
+    """How grid cells fall into a picture whose first row is the northern (high y) one.
+
+    Attributes:
+        shape: (rows, columns) of the grid.
+        extent: of the picture, cell edge to cell edge.
+        x_axis, y_axis: cells along the axes; None for a curvilinear grid.
+        rows, columns: grid index of each picture row (top first) and column; None for a curvilinear grid.
+        ids: (height, width) int32, row * columns + column of the cell, -1 for none; curvilinear grids only.
+        pixels_a_cell: smallest typical size of a cell in picture pixels, for the choice of smooth or nearest.
+    """
+
+    shape: tuple[int, int]
+    extent: Extent
+    x_axis: AxisCells | None = None
+    y_axis: AxisCells | None = None
+    rows: Array | None = None
+    columns: Array | None = None
+    ids: Array | None = None
+    pixels_a_cell: float = 1.0
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """(height, width) of the picture."""
+        if self.ids is not None:
+            return int(self.ids.shape[0]), int(self.ids.shape[1])
+        assert self.rows is not None
+        assert self.columns is not None
+        return int(self.rows.size), int(self.columns.size)
+
+    def spread(self, cells: Array, outside: object) -> Array:
+        """(height, width): a (rows, columns) array of the grid laid out as the picture; `outside` where no cell is."""
+        if self.ids is not None:
+            flat = np.append(cells.reshape(-1), np.asarray([outside]).astype(cells.dtype))
+            return np.asarray(flat[self.ids])  # -1 takes the last one, which is `outside`
+        return np.ascontiguousarray(cells[_as_slice(self.rows)][:, _as_slice(self.columns)])
+
+    def cells_at(self, xs: Array, ys: Array) -> Array:
+        """(ys, xs) cell numbers row * columns + column under a lattice of places, -1 where there is no cell."""
+        if self.x_axis is not None and self.y_axis is not None:
+            columns, rows = self.x_axis.find_all(xs), self.y_axis.find_all(ys)
+            numbers = rows[:, None] * self.shape[1] + columns[None, :]
+            numbers[rows < 0] = -1
+            numbers[:, columns < 0] = -1
+            return np.asarray(numbers)
+        assert self.ids is not None
+        height, width = self.size
+        x0, y0, x1, y1 = self.extent
+        i = np.floor((y1 - ys) / (y1 - y0) * height).astype(np.int64)
+        j = np.floor((xs - x0) / (x1 - x0) * width).astype(np.int64)
+        numbers = self.ids[np.clip(i, 0, height - 1)][:, np.clip(j, 0, width - 1)].astype(np.int64)
+        numbers[(i < 0) | (i >= height)] = -1
+        numbers[:, (j < 0) | (j >= width)] = -1
+        return np.asarray(numbers)
+
+    def cell_at(self, x: float, y: float) -> tuple[int, int] | None:
+        """Row and column of the cell at a place, None where there is none. Exact for grids with 1-D coordinates."""
+        if self.x_axis is not None and self.y_axis is not None:
+            row, column = self.y_axis.find(y), self.x_axis.find(x)
+            return None if row < 0 or column < 0 else (row, column)
+        assert self.ids is not None
+        height, width = self.size
+        x0, y0, x1, y1 = self.extent
+        i, j = int(np.floor((y1 - y) / (y1 - y0) * height)), int(np.floor((x - x0) / (x1 - x0) * width))
+        if not (0 <= i < height and 0 <= j < width) or self.ids[i, j] < 0:
+            return None
+        row, column = divmod(int(self.ids[i, j]), self.shape[1])
+        return row, column
+
+    def cell_centre(self, row: int, column: int) -> tuple[float, float]:
+        """Middle of a cell in the picture's coordinates (of a curvilinear cell: of its pixels)."""
+        if self.x_axis is not None and self.y_axis is not None:
+            x0, x1 = self.x_axis.span(column, column + 1)
+            y0, y1 = self.y_axis.span(row, row + 1)
+            return (x0 + x1) / 2, (y0 + y1) / 2
+        assert self.ids is not None
+        i, j = np.nonzero(self.ids == row * self.shape[1] + column)
+        if not i.size:
+            return float("nan"), float("nan")
+        height, width = self.size
+        x0, y0, x1, y1 = self.extent
+        middle = i.size // 2
+        return x0 + (j[middle] + 0.5) / width * (x1 - x0), y1 - (i[middle] + 0.5) / height * (y1 - y0)
+
+    def cell_size(self) -> tuple[float, float]:
+        """Smallest cell width and height in coordinates: how far a zoom makes sense."""
+        if self.x_axis is not None and self.y_axis is not None:
+            return float(np.diff(self.x_axis.edges).min()), float(np.diff(self.y_axis.edges).min())
+        height, width = self.size
+        x0, y0, x1, y1 = self.extent
+        return (x1 - x0) / width * self.pixels_a_cell, (y1 - y0) / height * self.pixels_a_cell
+
+
+def _as_slice(index: Array | None) -> slice | Array:
+    """A slice where the index counts evenly (a view instead of a copy)."""
+    assert index is not None
+    if index.size > 1:
+        step = int(index[1] - index[0])
+        if step and bool((np.diff(index) == step).all()):
+            stop = int(index[-1]) + step
+            return slice(int(index[0]), None if stop < 0 else stop, step)
+    return index
+
+
+def grid_raster(domain: GridDomain) -> GridRaster:
+    """The raster of a domain; any thread, no read."""
+    if domain.kind == "curvilinear":
+        return _curvilinear(domain)
+    geographic = domain.kind in ("regular", "rotated")
+    x_axis = axis_cells(domain.x, domain.x_bounds, wraps=geographic)
+    y_axis = axis_cells(domain.y, domain.y_bounds, limit=(-90.0, 90.0) if geographic else None)
+    columns, across = _picture_index(x_axis)
+    rows, down = _picture_index(y_axis)
+    extent = (float(x_axis.edges[0]), float(y_axis.edges[0]), float(x_axis.edges[-1]), float(y_axis.edges[-1]))
+    return GridRaster((domain.rows, domain.columns), extent, x_axis, y_axis, rows[::-1], columns,
+                      pixels_a_cell=min(across, down))
+
+
+def _picture_index(axis: AxisCells) -> tuple[Array, float]:
+    """Grid index of each picture pixel, low to high, and the pixels that the smallest cell takes."""
+    smallest = float(np.diff(axis.edges).min())
+    if axis.uniform:
+        step = -(-axis.count // MAX_PICTURE_SIDE)
+        return axis.order[step // 2::step], 1.0 / step
+    wanted = (axis.edges[-1] - axis.edges[0]) / smallest * 8
+    count = int(min(max(wanted, axis.count), max(MAX_PIXELS_A_SIDE, min(axis.count, MAX_PICTURE_SIDE))))
+    return axis.positions(count), count * smallest / float(axis.edges[-1] - axis.edges[0])
+
+
+def _curvilinear(domain: GridDomain) -> GridRaster:
+    """Rasterised in longitude and latitude: each cell's quadrilateral is sampled finer than the pixels."""
+    offsets, corners, centre = cell_corners(domain)
+    shape = (domain.rows, domain.columns)
+    good = np.isfinite(offsets).all(axis=1) & np.isfinite(corners).all(axis=1)
+    good &= np.ptp(np.where(good[:, None], offsets, 0.0), axis=1) < 180.0
+    cells = np.flatnonzero(good)
+    if not cells.size:
+        return GridRaster(shape, (0.0, 0.0, 1.0, 1.0), ids=np.full((1, 1), -1, np.int32))
+    offsets, corners, centre = offsets[cells], corners[cells], centre[cells]
+    west, width_degrees = _longitude_extent(centre, offsets)
+    start = (centre - west) % FULL_CIRCLE
+    x0, x1 = (0.0, FULL_CIRCLE) if width_degrees >= FULL_CIRCLE else (0.0, width_degrees)
+    y0, y1 = float(corners.min()), float(corners.max())
+    cell_width, cell_height = (float(np.median(np.ptp(part, axis=1))) for part in (offsets, corners))
+    width = int(np.clip((x1 - x0) / max(cell_width, 1e-12) * 4, 64, MAX_PIXELS_A_SIDE))
+    height = int(np.clip((y1 - y0) / max(cell_height, 1e-12) * 4, 64, MAX_PIXELS_A_SIDE))
+    px = (start[:, None] + offsets - x0) / (x1 - x0) * width
+    py = (y1 - corners) / (y1 - y0) * height
+    ids = _fill_quads(px, py, cells, (height, width), around=x1 - x0 >= FULL_CIRCLE)
+    pixels = min(cell_width / (x1 - x0) * width, cell_height / (y1 - y0) * height)
+    return GridRaster(shape, (west + x0, y0, west + x1, y1), ids=ids, pixels_a_cell=max(1.0, pixels))
+
+
+def _longitude_extent(centre: Array, offsets: Array) -> tuple[float, float]:
+    """Western edge and width in degrees: the circle is cut at its widest gap, at -180 where there is none."""
+    ordered = np.sort(np.mod(centre, FULL_CIRCLE))
+    gaps = np.diff(np.append(ordered, ordered[0] + FULL_CIRCLE))
+    at = int(np.argmax(gaps))
+    half = float(np.median(np.ptp(offsets, axis=1)))
+    if gaps[at] <= max(4 * half, 2.0):
+        return -180.0, FULL_CIRCLE
+    first = float(ordered[(at + 1) % ordered.size])
+    reach = np.mod(centre - first, FULL_CIRCLE)
+    low, high = float((reach[:, None] + offsets).min()), float((reach[:, None] + offsets).max())
+    west = first + low
+    return (west - FULL_CIRCLE if west >= 180.0 else west), min(high - low, FULL_CIRCLE)
+
+
+def _fill_quads(px: Array, py: Array, cells: Array, size: tuple[int, int], *, around: bool) -> Array:
+    """(height, width) int32 of cell numbers: quads with corners in pixels, sampled at steps below 0.7 pixel."""
+    height, width = size
+    ids = np.full(size, -1, np.int32)
+    reach = np.maximum(np.ptp(px, axis=1), np.ptp(py, axis=1))
+    steps = np.minimum(2 ** np.ceil(np.log2(np.maximum(reach * 1.5, 1.0))), 256).astype(np.int64)
+    for count in np.unique(steps):
+        places = (np.arange(count) + 0.5) / count
+        u, v = (part.reshape(-1) for part in np.meshgrid(places, places))
+        weights = np.stack([(1 - u) * (1 - v), u * (1 - v), u * v, (1 - u) * v])
+        members = np.flatnonzero(steps == count)
+        for begin in range(0, members.size, max(1, 2_000_000 // int(count * count))):
+            part = members[begin:begin + max(1, 2_000_000 // int(count * count))]
+            x = np.floor(px[part] @ weights).astype(np.int64)
+            y = np.floor(py[part] @ weights).astype(np.int64)
+            if around:
+                x %= width
+            number = np.repeat(cells[part].astype(np.int32), u.size).reshape(x.shape)
+            inside = (x >= 0) & (x < width) & (y >= 0) & (y < height)
+            ids[y[inside], x[inside]] = number[inside]
+    return ids
