@@ -28,8 +28,8 @@ class Source(Protocol):
         """(time, row, column) stored values of one item and layer (-1: no layers), C-contiguous, little-endian, in the
         item's stored type, to the bit as in the file (transposed, never converted).
 
-        Cost: reads just this hyperslab (plus what the file's chunks force); never a whole variable. Raises `SourceError`
-        naming the file and variable when bytes cannot be read.
+        Cost: reads just this hyperslab (plus what the file's chunks force); never a whole variable. Raises
+        `SourceError` naming the file and variable when bytes cannot be read.
         """
 
     def dropped(self) -> Sequence[Dropped]:

@@ -2,7 +2,7 @@
 
 `open_netcdf` is the way in. Inside: `opening` (safe opening), `view` (a file as plain data), `roles` and `horizontal`
 (which dimension is what), `grids`, `layers`, `clock`, `encoding`, `hints` (the parts of a description), `describe` (one
-file), `join` (several), `source` (reading). netCDF4 is imported when a file is opened, pyproj when there is a projection.
+file), `join` (several), `source` (reading). netCDF4 is imported when a file is opened, pyproj for a projection.
 """
 
 from __future__ import annotations

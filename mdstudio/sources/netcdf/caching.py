@@ -1,4 +1,4 @@
-"""Chunk caches: the chunks that one slice touches stay unpacked, so that the next timestep does not unpack them again."""
+"""Chunk caches: the chunks that one slice touches stay unpacked, so that the next step does not unpack them again."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ _SMALL = 1 << 20
 
 
 class ChunkCaches:
-    """Sizes the HDF5 chunk cache of each variable as it is read: one row of chunks, at most `MAX_VARIABLE` (a single
-    larger chunk is allowed, since HDF5 unpacks it whole anyway); all together at most `MAX_TOTAL`, the variable not read
-    for longest giving up its cache first."""
+    """Sizes the HDF5 chunk cache of each variable as it is read.
+
+    One row of chunks, at most `MAX_VARIABLE` (a single larger chunk is allowed, since HDF5 unpacks it whole anyway);
+    all together at most `MAX_TOTAL`, the variable not read for longest giving up its cache first.
+    """
 
     def __init__(self) -> None:
         self._sizes: OrderedDict[tuple[str, str], tuple[int, Any]] = OrderedDict()
@@ -42,8 +44,7 @@ class ChunkCaches:
 
 
 def cache_size(shape: list[int], chunks: list[int], binding: Binding, item_size: int) -> tuple[int, int]:
-    """Bytes and hash slots for the chunks that all layers of one timestep touch, or those of one layer where that is too
-    much."""
+    """Bytes and slots for the chunks that all layers of one timestep touch, or one layer where that is too much."""
     chunk_bytes = math.prod(chunks) * item_size
     time, layer = binding.order[:2]
     across = [math.ceil(n / c) for n, c in zip(shape, chunks, strict=True)]

@@ -12,7 +12,7 @@ from mdstudio.engine.errors import SourceError
 from mdstudio.engine.model import Array, Dropped
 from mdstudio.engine.times import TimeAxis, format_time
 from mdstudio.sources.netcdf.attributes import json_attributes, text, units
-from mdstudio.sources.netcdf.horizontal import NotOnAGrid
+from mdstudio.sources.netcdf.horizontal import NotOnAGridError
 from mdstudio.sources.netcdf.roles import name_role, role_of
 from mdstudio.sources.netcdf.times import decode_times, time_attributes, wrf_times
 from mdstudio.sources.netcdf.view import FileView, Variable
@@ -61,14 +61,14 @@ def _is_time(variable: Variable) -> bool:
 
 
 def clock_of(view: FileView, variable: Variable, dims: frozenset[str]) -> Clock:
-    """The clock of a variable. Reads the time coordinate. Raises `NotOnAGrid` with the reason where it cannot be used."""
+    """The clock of a variable; reads the time coordinate. Raises `NotOnAGridError` where it cannot be used."""
     mine = [d for d in variable.dims if d in dims]
     if len(mine) > 1:
-        raise NotOnAGrid(f"more than one time dimension ({', '.join(mine)})")
+        raise NotOnAGridError(f"more than one time dimension ({', '.join(mine)})")
     try:
         return _along(view, variable, mine[0]) if mine else _scalar(view, variable)
     except ValueError as error:
-        raise NotOnAGrid(str(error)) from None
+        raise NotOnAGridError(str(error)) from None
 
 
 def _along(view: FileView, variable: Variable, dim: str) -> Clock:
@@ -131,7 +131,7 @@ def ordered(clock: Clock, policy: str, path: str) -> tuple[TimeAxis, Array, list
 
     Equal neighbours are repeats, of which the policy keeps the last or the first, or fails. A time before the one
     ahead of it is an axis that runs backwards: always refused, since nothing tells which run is meant. So is an axis
-    that says the same time throughout. Raises `NotOnAGrid` with what and where.
+    that says the same time throughout. Raises `NotOnAGridError` with what and where.
     """
     times = clock.microseconds
     steps = np.diff(times)
@@ -139,12 +139,12 @@ def ordered(clock: Clock, policy: str, path: str) -> tuple[TimeAxis, Array, list
         return TimeAxis.none(), np.zeros(1, np.int64), []
     if (steps < 0).any():
         at = int(np.flatnonzero(steps < 0)[0])
-        raise NotOnAGrid(
-            f"time axis '{clock.name}' runs backwards: step #{at + 1} ({format_time(int(times[at + 1]), clock.calendar)})"
-            f" is before step #{at} ({format_time(int(times[at]), clock.calendar)})")
+        earlier, later = (format_time(int(times[i]), clock.calendar) for i in (at + 1, at))
+        raise NotOnAGridError(f"time axis '{clock.name}' runs backwards: step #{at + 1} ({earlier}) is before "
+                              f"step #{at} ({later})")
     repeats = int((steps == 0).sum())
     if repeats and repeats == steps.size and repeats > 1:
-        raise NotOnAGrid(f"time axis '{clock.name}' says {format_time(int(times[0]), clock.calendar)} for all "
+        raise NotOnAGridError(f"time axis '{clock.name}' says {format_time(int(times[0]), clock.calendar)} for all "
                          f"{times.size} steps")
     if repeats and policy == "fail":
         at = int(np.flatnonzero(steps == 0)[0])

@@ -8,6 +8,7 @@ from typing import Any
 
 from mdstudio.sources.netcdf.attributes import json_attributes, number, text
 
+_METRE = re.compile(r'LENGTHUNIT\["met(?:re|er)",\s*1(?:\.0)?(?:,\s*ID\["EPSG",9001\])?\]')
 _LENGTHS = {"km": 1000.0, "kilometer": 1000.0, "kilometers": 1000.0, "kilometre": 1000.0, "kilometres": 1000.0}
 _ANGLES = {"rad": 1.0, "radian": 1.0, "radians": 1.0, "microradian": 1e-6, "microradians": 1e-6, "urad": 1e-6}
 
@@ -15,15 +16,13 @@ _ANGLES = {"rad": 1.0, "radian": 1.0, "radians": 1.0, "microradian": 1e-6, "micr
 def crs_of(mapping: Mapping[str, Any], unit: str) -> tuple[str, str]:
     """WKT of a grid mapping, and a note when there is none ("" when all is well).
 
-    `unit` is that of x and y: kilometres, and the radians of a geostationary view, become the length unit of the CRS, so
-    that the coordinates stay the file's own numbers. A CRS that PROJ cannot make is no reason to refuse data.
+    `unit` is that of x and y: kilometres, and the radians of a geostationary view, become the length unit of the CRS,
+    so that the coordinates stay the file's own numbers. A CRS that PROJ cannot make is no reason to refuse data.
     """
     if not mapping:
         return "", ""
     import pyproj
     from pyproj.exceptions import ProjError
-
-    pyproj.network.set_network_enabled(active=False)
     try:
         crs = _from_mapping(mapping, pyproj)
         if crs is None:
@@ -60,5 +59,4 @@ def _with_unit(wkt: str, factor: float, unit: str) -> str:
     start = wkt.find("CS[Cartesian")
     if factor == 1.0 or start < 0:
         return wkt
-    axes = re.sub(r'LENGTHUNIT\["met(?:re|er)",\s*1(?:\.0)?(?:,\s*ID\["EPSG",9001\])?\]', f'LENGTHUNIT["{unit}",{factor!r}]', wkt[start:])
-    return wkt[:start] + axes
+    return wkt[:start] + _METRE.sub(f'LENGTHUNIT["{unit}",{factor!r}]', wkt[start:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,7 @@ from mdstudio.sources.netcdf.clock import Clock, clock_of, ordered, time_dims
 from mdstudio.sources.netcdf.encoding import encoding_of, stored_type
 from mdstudio.sources.netcdf.grids import domain_of, same_domain
 from mdstudio.sources.netcdf.hints import hints_of
-from mdstudio.sources.netcdf.horizontal import Horizontal, NotOnAGrid, horizontal_of
+from mdstudio.sources.netcdf.horizontal import Horizontal, NotOnAGridError, horizontal_of
 from mdstudio.sources.netcdf.layers import layer_axis, split
 from mdstudio.sources.netcdf.roles import role_of
 from mdstudio.sources.netcdf.view import FileView, Variable
@@ -70,21 +71,23 @@ class _Refused:
 
     by_reason: dict[str, list[str]] = field(default_factory=dict)
     mesh: list[str] = field(default_factory=list)
-    first: str = ""
+    largest: str = ""
+    largest_size: int = -1
 
-    def add(self, name: str, error: NotOnAGrid) -> None:
+    def add(self, name: str, error: NotOnAGridError, size: int = 0) -> None:
         self.by_reason.setdefault(str(error), []).append(name)
         if error.mesh:
             self.mesh.append(name)
-        if not error.quiet and not self.first:
-            self.first = f"'{name}' is {error}" if str(error).startswith(("on ", "not on ")) else f"'{name}': {error}"
+        if not error.quiet and size > self.largest_size:
+            self.largest_size = size
+            self.largest = f"'{name}' is {error}" if str(error).startswith(("on ", "not on ")) else f"'{name}': {error}"
 
     def dropped(self) -> list[Dropped]:
         return [Dropped(_listing(names), reason, len(names)) for reason, names in self.by_reason.items()]
 
 
-def _listing(names: list[str]) -> str:
-    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+def _listing(names: list[str], most: int = 8) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def describe_file(view: FileView, policy: str, double_as_float: bool) -> list[Part]:
@@ -98,7 +101,7 @@ def describe_file(view: FileView, policy: str, double_as_float: bool) -> list[Pa
     for draft in drafts:
         try:
             times, steps, found = ordered(draft.clock, policy, view.path)
-        except NotOnAGrid as error:
+        except NotOnAGridError as error:
             for item in draft.items:
                 refused.add(item.name, error)
             last_error = last_error or error
@@ -107,7 +110,7 @@ def describe_file(view: FileView, policy: str, double_as_float: bool) -> list[Pa
         parts.append((draft, times, steps))
     if not parts:
         raise _nothing(view, refused, last_error)
-    dropped = (*notes.all(), *refused.dropped(), *_texts(view))
+    dropped = (*notes.all(), *refused.dropped(), *_others(view))
     source = ({"file": view.path, "format": view.format, "bytes": os.path.getsize(view.path)},)
     attributes = json_attributes(view.attributes)
     described = [
@@ -118,7 +121,7 @@ def describe_file(view: FileView, policy: str, double_as_float: bool) -> list[Pa
 
 
 class _Notes:
-    """Notes without repetition, in order."""
+    """Notes without repetition, those of one reason made one."""
 
     def __init__(self) -> None:
         self._found: dict[Dropped, None] = {}
@@ -127,7 +130,11 @@ class _Notes:
         self._found.update(dict.fromkeys(notes))
 
     def all(self) -> list[Dropped]:
-        return list(self._found)
+        by_reason: dict[str, list[Dropped]] = {}
+        for note in self._found:
+            by_reason.setdefault(note.reason, []).append(note)
+        return [Dropped(_listing([n.what for n in notes]), reason, sum(n.count for n in notes))
+                for reason, notes in by_reason.items()]
 
 
 def _drafts(view: FileView, refused: _Refused, notes: _Notes, double_as_float: bool) -> list[_Draft]:
@@ -138,13 +145,13 @@ def _drafts(view: FileView, refused: _Refused, notes: _Notes, double_as_float: b
         try:
             grid = horizontal_of(view, variable, times)
             if 0 in variable.shape and not any(view.sizes[d] == 0 for d in variable.dims if d in times):
-                raise NotOnAGrid("not on a grid: it has a dimension of length 0")
+                raise NotOnAGridError("not on a grid: it has a dimension of length 0")
             clues = (tuple(d for d in variable.dims if d in times), variable.group,
                      str(variable.attributes.get("coordinates")), str(variable.attributes.get("time")))
             if clues not in clocks:
                 clocks[clues] = clock_of(view, variable, times)
-        except NotOnAGrid as error:
-            refused.add(variable.path, error)
+        except NotOnAGridError as error:
+            refused.add(variable.path, error, math.prod(variable.shape))
             continue
         placed.append((variable, grid, clocks[clues]))
     domains = _Domains(view, [(v, g) for v, g, _ in placed], notes)
@@ -157,8 +164,9 @@ def _drafts(view: FileView, refused: _Refused, notes: _Notes, double_as_float: b
             _add_items(view, variable, grid, clock, fresh, notes, double_as_float)
             if draft is None:
                 drafts.append(fresh)
-        except (NotOnAGrid, ValueError) as error:
-            refused.add(variable.path, error if isinstance(error, NotOnAGrid) else NotOnAGrid(str(error)))
+        except (NotOnAGridError, ValueError) as error:
+            refused.add(variable.path, error if isinstance(error, NotOnAGridError) else NotOnAGridError(str(error)),
+                        math.prod(variable.shape))
     return drafts
 
 
@@ -172,14 +180,20 @@ def _data_variables(view: FileView) -> list[Variable]:
     for variable in view.variables.values():
         if variable.kind or not variable.dims or variable.path in view.helpers:
             continue
-        if view.coordinate(variable.path) is not None or _is_place(variable):
+        if view.coordinate(variable.path) is not None or _is_place(variable) or _is_axis(variable):
             continue
         found.append(variable)
     return found
 
 
+def _is_axis(variable: Variable) -> bool:
+    """True for 1-D coordinates that are not named as their dimension is."""
+    return len(variable.dims) == 1 and role_of(variable) != "" and bool(
+        text(variable.attributes, "units", "axis", "standard_name"))
+
+
 def _is_place(variable: Variable) -> bool:
-    """True for longitudes, latitudes and the like over several dimensions: coordinates, also when none refers to them."""
+    """True for longitudes, latitudes and the like over several dimensions: coordinates, also where none names them."""
     return len(variable.dims) > 1 and role_of(variable) in (
         "longitude", "latitude", "grid_longitude", "grid_latitude", "projection_x", "projection_y")
 
@@ -191,7 +205,7 @@ class _Domains:
         self._view, self._notes = view, notes
         self._mappings: dict[tuple[str, ...], Variable] = {}
         self._best: dict[tuple[str, ...], Horizontal] = {}
-        self._made: dict[tuple[str, ...], tuple[GridDomain, str] | NotOnAGrid] = {}
+        self._made: dict[tuple[str, ...], tuple[GridDomain, str] | NotOnAGridError] = {}
         for variable, grid in placed:
             self._best.setdefault(grid.key, grid)
             for mapping in view.grid_mappings(variable)[:1]:
@@ -202,10 +216,10 @@ class _Domains:
         if key not in self._made:
             try:
                 self._made[key] = self._make(key)
-            except NotOnAGrid as error:
+            except NotOnAGridError as error:
                 self._made[key] = error
         made = self._made[key]
-        if isinstance(made, NotOnAGrid):
+        if isinstance(made, NotOnAGridError):
             raise made
         return made
 
@@ -222,7 +236,7 @@ class _Domains:
         domain, notes = domain_of(self._view, grid, mapping)
         name = f"{grid.y_dim}-{grid.x_dim}".replace("/", ".")
         for made in self._made.values():
-            if not isinstance(made, NotOnAGrid) and not same_domain(made[0], domain) and (
+            if not isinstance(made, NotOnAGridError) and not same_domain(made[0], domain) and (
                     made[0].x_name, made[0].y_name, made[0].crs) == (domain.x_name, domain.y_name, domain.crs):
                 return made
         self._notes.extend(notes)
@@ -236,7 +250,7 @@ def _add_items(view: FileView, variable: Variable, grid: Horizontal, clock: Cloc
     layer, splits = split(view, variable, [d for d in variable.dims if d not in plain])
     stored = stored_type(variable)
     if stored.name not in DTYPES:
-        raise NotOnAGrid(f"values of the type {stored.name} are not supported")
+        raise NotOnAGridError(f"values of the type {stored.name} are not supported")
     encoding, found = encoding_of(variable, double_as_float)
     notes.extend(found)
     axis = layer_axis(view, variable, layer) if layer else None
@@ -258,13 +272,19 @@ def _add_items(view: FileView, variable: Variable, grid: Horizontal, clock: Cloc
             draft.hints[name] = hints
 
 
-def _texts(view: FileView) -> list[Dropped]:
-    """Variables that hold no numbers, by kind."""
+def _others(view: FileView) -> list[Dropped]:
+    """Variables that are no fields: text and the like by kind, single numbers, bounds of times."""
     kinds: dict[str, list[str]] = {}
     for variable in view.variables.values():
-        if variable.kind:
-            kinds.setdefault(variable.kind, []).append(variable.path)
-    return [Dropped(_listing(names), f"{kind} values", len(names)) for kind, names in kinds.items()]
+        if variable.path in view.helpers:
+            if variable.dims and any(variable in view.listed(v, "bounds") and role_of(v) == "time"
+                                     for v in view.variables.values()):
+                kinds.setdefault("bounds of times are not kept", []).append(variable.path)
+        elif variable.kind:
+            kinds.setdefault(f"{variable.kind} values", []).append(variable.path)
+        elif not variable.dims and role_of(variable) not in ("time", "x", "y"):
+            kinds.setdefault("single numbers, not on a grid", []).append(variable.path)
+    return [Dropped(_listing(names), kind, len(names)) for kind, names in kinds.items()]
 
 
 def _named(parts: list[Part]) -> list[Part]:
@@ -290,17 +310,17 @@ def _named(parts: list[Part]) -> list[Part]:
     return named
 
 
-def _nothing(view: FileView, refused: _Refused, error: NotOnAGrid | None) -> SourceError:
+def _nothing(view: FileView, refused: _Refused, error: NotOnAGridError | None) -> SourceError:
     """Why nothing of the file can be imported."""
     if error is not None:
         text_ = str(error)
         return SourceError(text_[0].upper() + text_[1:] + ".", where=view.path)
     if refused.mesh:
         return SourceError(
-            f"The file holds an unstructured mesh ({_listing(refused.mesh)}), not a grid; meshes are read by another "
-            "source.", where=view.path)
-    if refused.first:
-        return SourceError(f"The file has no gridded variable: {refused.first}.", where=view.path)
+            f"The file holds an unstructured mesh ({_listing(refused.mesh, 4)}), not a grid; meshes are read by "
+            "another source.", where=view.path)
+    if refused.largest:
+        return SourceError(f"The file has no gridded variable: {refused.largest}.", where=view.path)
     numeric = [v.path for v in view.variables.values() if not v.kind]
     have = f"it has {_listing(numeric)} only" if numeric else (
         "it has no variable of numbers" if view.variables else "it has no variables")

@@ -86,12 +86,12 @@ def _code(value: np.generic, stored: np.dtype[Any], target: np.dtype[Any]) -> in
     whole, limits = int(value), np.iinfo(stored)
     if stored.kind == "u" and whole < 0 and value.dtype.itemsize <= stored.itemsize:
         whole += 1 << (8 * stored.itemsize)  # the attribute has the signed type of the file's own variable
-    if stored.kind == "i" and whole > limits.max and text_signed(value, stored):
+    if stored.kind == "i" and whole > limits.max and _stands_for_signed(value, stored):
         whole -= 1 << (8 * stored.itemsize)
     return whole if limits.min <= whole <= limits.max else None
 
 
-def text_signed(value: np.generic, stored: np.dtype[Any]) -> bool:
+def _stands_for_signed(value: np.generic, stored: np.dtype[Any]) -> bool:
     """True where an unsigned attribute of the same size stands for a signed value (`_Unsigned = "false"`)."""
     return value.dtype.kind == "u" and value.dtype.itemsize == stored.itemsize
 
@@ -135,11 +135,16 @@ def _unpacked_limits(limits: list[np.generic | None], stored: np.dtype[Any], sca
             found.append((span.max if inward > 0 else span.min) if outside_all else None)
             continue
         code = math.ceil(k) if inward > 0 else math.floor(k)
-        ok = (lambda c, w=wanted: c * scale + offset >= w) if is_low else (lambda c, w=wanted: c * scale + offset <= w)
-        while ok(code - inward):
-            code -= inward
-        while not ok(code):
-            code += inward
+        for _ in range(2):  # the division above is off by less than this
+            if _reaches(code - inward, scale, offset, wanted, is_low):
+                code -= inward
+            elif not _reaches(code, scale, offset, wanted, is_low):
+                code += inward
         found.append(code if span.min <= code <= span.max else None)
     low, high = found
     return (low, high) if scale > 0 else (high, low)
+
+
+def _reaches(code: int, scale: float, offset: float, limit: float, is_low: bool) -> bool:
+    value = code * scale + offset
+    return value >= limit if is_low else value <= limit

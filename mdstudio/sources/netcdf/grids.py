@@ -10,7 +10,7 @@ import numpy as np
 from mdstudio.engine.model import Array, Dropped, GridDomain, GridKind
 from mdstudio.sources.netcdf.attributes import json_attributes, text, units
 from mdstudio.sources.netcdf.crs import crs_of
-from mdstudio.sources.netcdf.horizontal import Horizontal, NotOnAGrid
+from mdstudio.sources.netcdf.horizontal import Horizontal, NotOnAGridError
 from mdstudio.sources.netcdf.roles import role_of
 from mdstudio.sources.netcdf.view import FileView, Variable
 
@@ -19,14 +19,14 @@ def domain_of(view: FileView, grid: Horizontal, mapping: Variable | None) -> tup
     """The domain of a grid, and notes. Reads its coordinates and bounds, nothing else.
 
     Coordinates keep their type and bits; packed ones are unpacked to float64, fill values in them become NaN. Raises
-    `NotOnAGrid` where coordinates cannot be used.
+    `NotOnAGridError` where coordinates cannot be used.
     """
     notes: list[Dropped] = []
     try:
         longitude, latitude = _plane(view, grid, grid.longitude), _plane(view, grid, grid.latitude)
         if longitude is not None and latitude is not None and _degenerate(longitude, latitude):
-            notes.append(Dropped(f"{grid.longitude.path}, {grid.latitude.path}" if grid.longitude and grid.latitude else "",
-                                 "2-D coordinates that are the same in every cell: not used"))
+            names = ", ".join(v.path for v in (grid.longitude, grid.latitude) if v is not None)
+            notes.append(Dropped(names, "2-D coordinates that are the same in every cell: not used"))
             longitude = latitude = None
         x, y = _line(view, grid.x, grid.x_dim), _line(view, grid.y, grid.y_dim)
         attributes = dict(mapping.attributes) if mapping is not None else {}
@@ -34,7 +34,7 @@ def domain_of(view: FileView, grid: Horizontal, mapping: Variable | None) -> tup
         x_bounds, y_bounds = _line_bounds(view, grid.x), _line_bounds(view, grid.y)
         corners = [_corners(view, grid, v) if longitude is not None else None for v in (grid.longitude, grid.latitude)]
     except ValueError as error:
-        raise NotOnAGrid(str(error)) from None
+        raise NotOnAGridError(str(error)) from None
     if kind == "curvilinear" or grid.x is None or grid.y is None:
         if kind != "curvilinear":
             notes.append(Dropped(f"{grid.x_dim}, {grid.y_dim}",
@@ -91,7 +91,7 @@ def _line(view: FileView, variable: Variable | None, dim: str) -> Array:
     if values.size and values.dtype.kind == "f" and not np.isfinite(values).all():
         raise ValueError(f"its coordinate '{variable.path}' has missing values")
     if values.size != view.sizes[dim]:
-        raise ValueError(f"its coordinate '{variable.path}' has {values.size} values, '{dim}' is {view.sizes[dim]} long")
+        raise ValueError(f"its coordinate '{variable.path}' has {values.size} values for {view.sizes[dim]} cells")
     return values
 
 

@@ -8,7 +8,7 @@ from mdstudio.sources.netcdf.roles import X_ROLES, Y_ROLES, Role, name_role, rol
 from mdstudio.sources.netcdf.view import FileView, Variable
 
 
-class NotOnAGrid(Exception):
+class NotOnAGridError(Exception):
     """Why a variable is not on a grid that can be imported; `mesh` where it is a mesh, `quiet` where it is no data."""
 
     def __init__(self, reason: str, *, mesh: bool = False, quiet: bool = False) -> None:
@@ -43,13 +43,13 @@ def is_mesh_variable(variable: Variable) -> bool:
 
 
 def horizontal_of(view: FileView, variable: Variable, time_dims: frozenset[str]) -> Horizontal:
-    """The grid that a variable lies on. Raises `NotOnAGrid` with the reason; reads no values."""
+    """The grid that a variable lies on. Raises `NotOnAGridError` with the reason; reads no values."""
     if is_mesh_variable(variable):
-        raise NotOnAGrid("on an unstructured mesh", mesh=True)
+        raise NotOnAGridError("on an unstructured mesh", mesh=True)
     dims = [d for d in variable.dims if d not in time_dims]
     if len(dims) < 2:
         _refuse_unstructured(view, variable, dims)
-        raise NotOnAGrid("not on a grid: fewer than two dimensions beside time", quiet=True)
+        raise NotOnAGridError("not on a grid: fewer than two dimensions beside time", quiet=True)
     pair = _two_dimensional(view, variable, dims, time_dims)
     if pair is not None:
         longitude, latitude = pair
@@ -73,7 +73,7 @@ def _two_dimensional(view: FileView, variable: Variable, dims: list[str],
     for coordinate in named:  # named, but over more than a plane: the faces of a cubed sphere
         extra = [d for d in coordinate.dims if d not in time_dims]
         if len(extra) > 2 and role_of(coordinate) in ("longitude", "latitude"):
-            raise NotOnAGrid(f"its coordinate '{coordinate.path}' varies over more than rows and columns "
+            raise NotOnAGridError(f"its coordinate '{coordinate.path}' varies over more than rows and columns "
                              f"({', '.join(coordinate.dims)}): several grids in one variable are not supported")
     if longitudes or latitudes:
         return None
@@ -94,7 +94,7 @@ def _with_role(variables: list[Variable], role: Role, dims: list[str], time_dims
 
 
 def _orient(view: FileView, variable: Variable, plane: list[str]) -> tuple[str, str]:
-    """(columns, rows) of two dimensions: by their coordinates or names, else the last of the variable is the columns."""
+    """(columns, rows) of two dimensions: by their coordinates or names, else the variable's last one is the columns."""
     first, last = sorted(plane, key=variable.dims.index)
     for dim, other in ((first, last), (last, first)):
         roles = _dim_role(view, variable, dim), _dim_role(view, variable, other)
@@ -131,7 +131,7 @@ def _one_dimensional(view: FileView, variable: Variable, dims: list[str]) -> Hor
     rows = [r for r in rows if r[0] not in {c[0] for c in columns}]
     if not columns or not rows:
         _refuse_unstructured(view, variable, dims)
-        raise NotOnAGrid(f"not on a grid: no coordinates for two of its dimensions ({', '.join(variable.dims)})"
+        raise NotOnAGridError(f"not on a grid: no coordinates for two of its dimensions ({', '.join(variable.dims)})"
                          + _absent(view, variable))
     (x_dim, x), (y_dim, y) = columns[-1], rows[-1]
     return Horizontal(x_dim, y_dim, x, y, None, None)
@@ -155,7 +155,7 @@ def _refuse_unstructured(view: FileView, variable: Variable, dims: list[str]) ->
         roles = {role_of(v) for v in view.over(dim)}
         if {"longitude", "latitude"} <= roles or {"projection_x", "projection_y"} <= roles or (
                 view.coordinate(dim) is None and _has_xy(view, dim)):
-            raise NotOnAGrid(f"on unstructured points or a mesh: '{dim}' has both an x and a y of its own", mesh=True)
+            raise NotOnAGridError(f"on unstructured points or a mesh: '{dim}' has both x and y of its own", mesh=True)
 
 
 def _has_xy(view: FileView, dim: str) -> bool:

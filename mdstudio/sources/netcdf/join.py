@@ -32,9 +32,9 @@ class Joined:
 def join(paths: Sequence[str], described: Sequence[Sequence[Part]], policy: str) -> list[Joined]:
     """The parts of all files joined by time.
 
-    Files are sorted by their first time (equal ones stay in the given order); where files overlap, `keep-last` takes the
-    step of the file that starts last, `keep-first` that of the one that starts first, and the number of steps passed over
-    is noted. Parts without times are taken from the first file. Raises `SourceError` naming both files and the
+    Files are sorted by their first time (equal ones stay in the given order); where files overlap, `keep-last` takes
+    the step of the file that starts last, `keep-first` that of the one that starts first, and the number of steps left
+    out is noted. Parts without times are taken from the first file. Raises `SourceError` naming both files and the
     difference where grids, items or encodings disagree.
     """
     if len(paths) == 1:
@@ -117,8 +117,9 @@ def _by_time(paths: Sequence[str], parts: Sequence[Part], policy: str) -> Joined
     first = parts[0].description
     if repeats and policy == "fail":
         at = int(np.flatnonzero(same)[0])
-        raise SourceError(f"The time {format_time(int(times[at]), first.times.calendar)} is in {paths[int(files[at])]} too, "
-                          "and TimePolicy is fail.", where=paths[int(files[at + 1])])
+        time = format_time(int(times[at]), first.times.calendar)
+        raise SourceError(f"The time {time} is in {paths[int(files[at])]} too, and TimePolicy is fail.",
+                          where=paths[int(files[at + 1])])
     keep = np.concatenate([~same, [True]]) if policy == "keep-last" else np.concatenate([[True], ~same])
     dropped = dict.fromkeys(note for p in parts for note in p.description.dropped)
     if repeats:

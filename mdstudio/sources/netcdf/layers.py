@@ -10,7 +10,7 @@ import numpy as np
 
 from mdstudio.engine.model import LayerAxis
 from mdstudio.sources.netcdf.attributes import json_attributes, text, units
-from mdstudio.sources.netcdf.horizontal import NotOnAGrid
+from mdstudio.sources.netcdf.horizontal import NotOnAGridError
 from mdstudio.sources.netcdf.roles import name_role, role_of, vertical_meaning
 from mdstudio.sources.netcdf.view import FileView, Variable
 
@@ -28,8 +28,8 @@ class Split:
 def split(view: FileView, variable: Variable, extra: list[str]) -> tuple[str, list[Split]]:
     """The layer dimension ("" when there is none) and the items.
 
-    The vertical dimension is the layers, else the last one. Raises `NotOnAGrid` where that gives more than `MAX_SPLIT`
-    items.
+    The vertical dimension is the layers, else the last one. Raises `NotOnAGridError` where that gives more than
+    `MAX_SPLIT` items.
     """
     if not extra:
         return "", [Split("", ())]
@@ -38,12 +38,14 @@ def split(view: FileView, variable: Variable, extra: list[str]) -> tuple[str, li
     rest = [d for d in extra if d != layer]
     count = int(np.prod([view.sizes[d] for d in rest], dtype=object)) if rest else 1
     if count > MAX_SPLIT:
-        raise NotOnAGrid(f"its dimensions {', '.join(rest)} beside the layers would make {count} items of it")
+        raise NotOnAGridError(f"its dimensions {', '.join(rest)} beside the layers would make {count} items of it")
     labels = [[(d, i, label) for i, label in enumerate(_labels(view, variable, d))] for d in rest]
-    return layer, [
-        Split("[" + ",".join(f"{d.rpartition('/')[2]}={label}" for d, _, label in combination) + "]" if combination else "",
-              tuple((d, i) for d, i, _ in combination))
-        for combination in itertools.product(*labels)]
+    return layer, [Split(_suffix([(d, label) for d, _, label in combination]), tuple((d, i) for d, i, _ in combination))
+                   for combination in itertools.product(*labels)]
+
+
+def _suffix(labels: list[tuple[str, str]]) -> str:
+    return "[" + ",".join(f"{d.rpartition('/')[2]}={label}" for d, label in labels) + "]" if labels else ""
 
 
 def layer_axis(view: FileView, variable: Variable, dim: str) -> LayerAxis:

@@ -6,13 +6,10 @@ import os
 import struct
 from collections import OrderedDict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mdstudio.engine.errors import AccessError, NotFoundError, SourceError
 from mdstudio.sources.netcdf.classic import promised_size
-
-if TYPE_CHECKING:
-    import netCDF4
 
 MAX_OPEN_FILES = 16
 _CLASSIC = (b"CDF\x01", b"CDF\x02", b"CDF\x05")
@@ -42,8 +39,8 @@ def is_netcdf(path: str) -> bool:
 def check_file(path: str) -> None:
     """Refuse what cannot be a whole NetCDF file, before the library sees it.
 
-    Raises `NotFoundError`, `AccessError` or `SourceError`, each naming the file. Reads a few bytes, of a NetCDF-3 file the
-    header.
+    Raises `NotFoundError`, `AccessError` or `SourceError`, each naming the file. Reads a few bytes, of a NetCDF-3 file
+    the header.
     """
     try:
         if Path(path).is_dir():
@@ -69,8 +66,8 @@ def check_file(path: str) -> None:
 
 def _check_classic(path: str, promised: int, size: int) -> None:
     if size < promised:
-        raise SourceError(f"The file is truncated: the header promises {promised} bytes, there are {size}.",
-                          where=path, advice="Get the file again.")
+        raise SourceError(f"The file is truncated or its header is damaged: it should have {promised} bytes, "
+                          f"there are {size}.", where=path, advice="Get the file again.")
 
 
 def _what_instead(path: str) -> str:
@@ -79,7 +76,7 @@ def _what_instead(path: str) -> str:
     return next((f", it looks like {what}" for magic, what in _OTHERS.items() if start.startswith(magic)), "")
 
 
-def open_dataset(path: str) -> netCDF4.Dataset:
+def open_dataset(path: str) -> Any:
     """The file as netCDF4 sees it, values raw: no masks, no scaling, no text made of characters.
 
     Raises `NotFoundError`, `AccessError` or `SourceError` naming the file. Nothing stays open after a failure.
@@ -113,7 +110,7 @@ class FilePool:
     def __init__(self) -> None:
         self._open: OrderedDict[str, Any] = OrderedDict()
 
-    def get(self, path: str) -> netCDF4.Dataset:
+    def get(self, path: str) -> Any:
         """The open file; raises as `open_dataset`."""
         if path in self._open:
             self._open.move_to_end(path)

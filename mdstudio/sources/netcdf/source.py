@@ -63,8 +63,8 @@ class NetcdfSource:
              columns: slice) -> Array:
         """(time, row, column) stored values, C-contiguous, little-endian, in the item's type.
 
-        Cost: the hyperslab; of a chunked file the chunks it touches, each unpacked once as long as the chunks of one slice
-        fit in 64 MB. Raises `SourceError` naming file and variable; `NotFoundError` for an unknown item.
+        Cost: the hyperslab; of a chunked file the chunks it touches, each unpacked once as long as the chunks of one
+        slice fit in 64 MB. Raises `SourceError` naming file and variable; `NotFoundError` for an unknown item.
         """
         part = self._parts().get(description.name)
         if part is None or item not in part.bindings[0]:
@@ -99,7 +99,8 @@ class NetcdfSource:
                     index[position] = _slice(wanted)
             values = native(np.asarray(variable[tuple(index)]))
         except (RuntimeError, OSError, IndexError, KeyError, MemoryError) as error:
-            raise SourceError(f"The variable '{binding.variable}' cannot be read: {plain(error)}.", where=path) from None
+            raise SourceError(f"The variable '{binding.variable}' cannot be read: {plain(error)}.",
+                              where=path) from None
         self._place(values, binding, out, path)
 
     def _place(self, values: Array, binding: Binding, out: Array, path: str) -> None:

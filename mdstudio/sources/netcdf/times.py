@@ -57,8 +57,8 @@ class DecodedTimes:
 def decode_times(values: Array, unit: str, calendar: str) -> DecodedTimes:
     """Numbers (integer or floating, 1-D) with their CF units to microseconds.
 
-    Integers and whole numbers are exact; fractions are rounded to the nearest microsecond. Months and years are calendar
-    months, as nearly every tool reads them, though UDUNITS makes a month a twelfth of a tropical year. Raises
+    Integers and whole numbers are exact; fractions are rounded to the nearest microsecond. Months and years are
+    calendar ones, as nearly every tool reads them, though UDUNITS makes a month a twelfth of a tropical year. Raises
     `ValueError` with the reason: unknown units or calendar, values that are missing or out of range.
     """
     try:
@@ -83,7 +83,7 @@ def decode_times(values: Array, unit: str, calendar: str) -> DecodedTimes:
         return DecodedTimes(_months(values.astype(np.float64) * _MONTHS[step], date, name), name,
                             "; ".join(n for n in notes if n))
     if step in ("nanosecond", "nanoseconds", "ns"):
-        whole = np.floor_divide(values, 1000) if values.dtype.kind in "iu" else np.rint(values.astype(np.float64) / 1000)
+        whole = values // 1000 if values.dtype.kind in "iu" else np.rint(values.astype(np.float64) / 1000)
         return DecodedTimes(_linear(whole, 1, _microseconds(date, name)), name, remark)
     if step not in _UNITS:
         raise ValueError(f"the unit '{match['unit']}' of its times is unknown")
@@ -169,7 +169,7 @@ def _month_days(year: int, month: int, calendar: str) -> int:
 
 @contextmanager
 def _year_zero_allowed(year: int, calendar: str) -> Iterator[dict[str, bool]]:
-    """The arguments with which cftime takes a year 0, which CF leaves out but climatologies use; its warning silenced."""
+    """The arguments with which cftime takes a year 0, which CF leaves out but climatologies use; no warning."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield {"has_year_zero": True} if year <= 0 and calendar in ("standard", "julian") else {}

@@ -1,4 +1,4 @@
-"""A file as plain data: its variables with dimensions made unique over groups, their attributes, and who refers to whom."""
+"""A file as plain data: variables with dimensions that are unique over groups, attributes, and who names whom."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ from mdstudio.sources.netcdf.opening import plain
 
 @dataclass(frozen=True)
 class Variable:
-    """One variable. `dims` are names unique in the file: `time`, `group/time`. `kind` is "" for numbers, else what it is
-    ("text", "compound", ...). `nc` is usable while the file is open."""
+    """One variable.
+
+    `dims` are names unique in the file: `time`, `group/time`. `kind` is "" for numbers, else what it is ("text",
+    "compound", ...). `nc` is usable while the file is open.
+    """
 
     path: str
     dims: tuple[str, ...]
@@ -113,7 +116,7 @@ class FileView:
     @cached_property
     def helpers(self) -> frozenset[str]:
         """Paths of variables that only describe others: bounds, grid mappings."""
-        found = set()
+        found: set[str] = set()
         for variable in self.variables.values():
             found.update(v.path for v in self.listed(variable, "bounds", "climatology"))
             found.update(v.path for v in self.grid_mappings(variable))
@@ -157,7 +160,7 @@ def _variable(path: str, nc: Any) -> Variable:
         kind = {"VLType": "ragged", "CompoundType": "compound"}[type_name]
     else:
         dtype = np.dtype(nc.dtype).newbyteorder("=")
-        kind = {"S": "text", "U": "text", "c": "complex"}.get(dtype.kind, "" if dtype.kind in "iuf" else "of no number type")
+        kind = "" if dtype.kind in "iuf" else {"S": "text", "U": "text", "c": "complex"}.get(dtype.kind, "other")
     return Variable(path, dims, tuple(int(n) for n in nc.shape), dtype, _attributes(nc), kind, nc)
 
 
