@@ -17,6 +17,8 @@ from mdstudio.engine.errors import NotFoundError, UsageError
 CALENDARS = ("standard", "proleptic_gregorian", "noleap", "all_leap", "360_day", "julian")
 _ALIASES = {"gregorian": "standard", "365_day": "noleap", "366_day": "all_leap", "": "standard"}
 _EPOCH_UNITS = "microseconds since 1970-01-01 00:00:00"
+_JULIAN_CYCLE = 1461 * 86400  # seconds of four Julian years
+_YEAR_5 = -62009452800  # a little after 0005-01-01 in the Julian calendar, seconds since 1970-01-01
 _GREGORIAN_START = -12219292800_000000  # 1582-10-15T00:00:00: before it, `standard` is Julian
 
 
@@ -126,9 +128,19 @@ def format_time(microseconds: int, calendar: str) -> str:
         import cftime
 
         seconds, fraction = divmod(microseconds, 1_000_000)
-        d = cftime.num2date(seconds, "seconds since 1970-01-01 00:00:00", calendar=calendar)
-        text = f"{d.year:04d}-{d.month:02d}-{d.day:02d}T{d.hour:02d}:{d.minute:02d}:{d.second:02d}"
+        cycles = _cycles_before_year_1(seconds, calendar)
+        d = cftime.num2date(seconds + cycles * _JULIAN_CYCLE, "seconds since 1970-01-01 00:00:00", calendar=calendar)
+        year = d.year - 4 * cycles
+        sign = "-" if year < 0 else ""
+        text = f"{sign}{abs(year):04d}-{d.month:02d}-{d.day:02d}T{d.hour:02d}:{d.minute:02d}:{d.second:02d}"
     return f"{text}.{fraction:06d}".rstrip("0") if fraction else text
+
+
+def _cycles_before_year_1(seconds: int, calendar: str) -> int:
+    """Julian 4-year cycles that bring a time to the year 1 or later: cftime warns of years before it, and has no year 0
+    where ISO 8601 does."""
+    before = _YEAR_5 - seconds if calendar in ("standard", "julian") else 0
+    return -(-before // _JULIAN_CYCLE) if before > 0 else 0
 
 
 _TIME = re.compile(

@@ -188,8 +188,10 @@ def _data_variables(view: FileView) -> list[Variable]:
 
 def _is_axis(variable: Variable) -> bool:
     """True for 1-D coordinates that are not named as their dimension is."""
-    return len(variable.dims) == 1 and role_of(variable) != "" and bool(
-        text(variable.attributes, "units", "axis", "standard_name"))
+    standard = text(variable.attributes, "standard_name")
+    told = standard or text(variable.attributes, "units", "unit", "axis")
+    return len(variable.dims) == 1 and (
+        (role_of(variable) != "" and told != "") or standard in ("forecast_period", "forecast_reference_time"))
 
 
 def _is_place(variable: Variable) -> bool:

@@ -55,7 +55,7 @@ def encoding_of(variable: Variable, double_as_float: bool) -> tuple[Encoding, li
         for value in numbers(attributes, name):
             code = _code(value, stored, target)
             if code is None:
-                notes.append(Dropped(f"{name} of '{variable.path}'", f"{value} cannot occur in {stored.name} values"))
+                notes.append(Dropped(variable.path, f"{name} {value} cannot occur in {stored.name} values"))
             elif not any(_same(code, c) for c in codes):
                 codes.append(code)
     low, high = _valid(variable, stored, target, scale, offset)
