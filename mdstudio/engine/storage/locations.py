@@ -40,9 +40,9 @@ def open_storage(location: str) -> BlobStorage:
     if scheme == "file":
         return FolderStorage(_file_path(location))
     if scheme in ("az", "http", "https"):
-        from mdstudio.engine.storage import azure
+        from mdstudio.engine.storage.azure_locations import open_account, open_url
 
-        return azure.open_account(location) if scheme == "az" else azure.open_url(location)
+        return open_account(location) if scheme == "az" else open_url(location)
     if "://" in location:
         raise UsageError(f"{scheme}: is not a kind of location.", where=redact(location), advice=f"Give {FORMS}.")
     return FolderStorage(os.path.expanduser(location))
