@@ -77,7 +77,7 @@ def frame_of(domain: GridDomain, raster: GridRaster) -> Frame:
     axes = [axis for axis in (raster.x_axis, raster.y_axis) if axis is not None]
     if any(axis.index for axis in axes):
         return Frame("index")
-    if domain.kind in ("regular", "curvilinear"):
+    if domain.kind == "regular" or (domain.kind == "curvilinear" and abs(raster.extent[3]) <= 90.5):
         return Frame("degrees")
     if domain.kind == "rotated":
         return Frame("rotated")

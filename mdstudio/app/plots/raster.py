@@ -10,8 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mdstudio.app.plots.cells import FULL_CIRCLE, AxisCells, axis_cells, cell_corners
-from mdstudio.engine.model import Array, GridDomain
+from mdstudio.app.plots.cells import AxisCells, axis_cells
+from mdstudio.engine.model import Array
+from mdstudio.engine.spatial.axis import TURN
+from mdstudio.engine.spatial.curvilinear import CurvilinearCells
+from mdstudio.engine.spatial.grid import GridGeometry
 
 MAX_PIXELS_A_SIDE = 2048  # of a resampled axis; an even axis is taken cell by cell
 MAX_PICTURE_SIDE = 4096  # beyond it an even axis is thinned for the picture; the pointer stays exact
@@ -29,7 +32,7 @@ class GridRaster:
         x_axis, y_axis: cells along the axes; None for a curvilinear grid.
         rows, columns: grid index of each picture row (top first) and column; None for a curvilinear grid.
         ids: (height, width) int32, row * columns + column of the cell, -1 for none; curvilinear grids only.
-        pixels_a_cell: smallest typical size of a cell in picture pixels, for the choice of smooth or nearest.
+        pixels_a_cell: typical size of a curvilinear cell in picture pixels.
     """
 
     shape: tuple[int, int]
@@ -124,81 +127,78 @@ def _as_slice(index: Array | None) -> slice | Array:
     return index
 
 
-def grid_raster(domain: GridDomain) -> GridRaster:
-    """The raster of a domain; any thread, no read."""
-    if domain.kind == "curvilinear":
-        return _curvilinear(domain)
-    geographic = domain.kind in ("regular", "rotated")
-    x_axis = axis_cells(domain.x, domain.x_bounds, wraps=geographic)
-    y_axis = axis_cells(domain.y, domain.y_bounds, limit=(-90.0, 90.0) if geographic else None)
-    columns, across = _picture_index(x_axis)
-    rows, down = _picture_index(y_axis)
+def grid_raster(geometry: GridGeometry) -> GridRaster:
+    """The raster of a grid, on the edges that queries use; any thread, no read."""
+    domain = geometry.domain
+    if geometry.quads is not None:
+        return _curvilinear(geometry.quads)
+    x_edges, y_edges = geometry.edges()
+    x_axis, y_axis = axis_cells(x_edges), axis_cells(y_edges)
     extent = (float(x_axis.edges[0]), float(y_axis.edges[0]), float(x_axis.edges[-1]), float(y_axis.edges[-1]))
-    return GridRaster((domain.rows, domain.columns), extent, x_axis, y_axis, rows[::-1], columns,
-                      pixels_a_cell=min(across, down))
+    return GridRaster((domain.rows, domain.columns), extent, x_axis, y_axis, _picture_index(y_axis)[::-1],
+                      _picture_index(x_axis))
 
 
-def _picture_index(axis: AxisCells) -> tuple[Array, float]:
-    """Grid index of each picture pixel, low to high, and the pixels that the smallest cell takes."""
-    smallest = float(np.diff(axis.edges).min())
+def _picture_index(axis: AxisCells) -> Array:
+    """Grid index of each picture pixel, low to high."""
     if axis.uniform:
         step = -(-axis.count // MAX_PICTURE_SIDE)
-        return axis.order[step // 2::step], 1.0 / step
-    wanted = (axis.edges[-1] - axis.edges[0]) / smallest * 8
-    count = int(min(max(wanted, axis.count), max(MAX_PIXELS_A_SIDE, min(axis.count, MAX_PICTURE_SIDE))))
-    return axis.positions(count), count * smallest / float(axis.edges[-1] - axis.edges[0])
+        return axis.order[step // 2::step]
+    wanted = (axis.edges[-1] - axis.edges[0]) / float(np.diff(axis.edges).min()) * 8
+    return axis.positions(int(min(max(wanted, axis.count), max(MAX_PIXELS_A_SIDE, min(axis.count, MAX_PICTURE_SIDE)))))
 
 
-def _curvilinear(domain: GridDomain) -> GridRaster:
+def _curvilinear(quads: CurvilinearCells) -> GridRaster:
     """Rasterised in longitude and latitude: each cell's quadrilateral is sampled finer than the pixels."""
-    offsets, corners, centre = cell_corners(domain)
-    shape = (domain.rows, domain.columns)
-    good = np.isfinite(offsets).all(axis=1) & np.isfinite(corners).all(axis=1)
-    good &= np.ptp(np.where(good[:, None], offsets, 0.0), axis=1) < 180.0
-    cells = np.flatnonzero(good)
+    shape = (int(quads.longitude.shape[0]), int(quads.longitude.shape[1]))
+    row, column = (part.reshape(-1) for part in np.indices(shape))
+    x, y = quads.corners(row, column)
+    cells = np.flatnonzero(np.isfinite(x).all(axis=1) & np.isfinite(y).all(axis=1))
     if not cells.size:
         return GridRaster(shape, (0.0, 0.0, 1.0, 1.0), ids=np.full((1, 1), -1, np.int32))
-    offsets, corners, centre = offsets[cells], corners[cells], centre[cells]
-    west, width_degrees = _longitude_extent(centre, offsets)
-    start = (centre - west) % FULL_CIRCLE
-    x0, x1 = (0.0, FULL_CIRCLE) if width_degrees >= FULL_CIRCLE else (0.0, width_degrees)
-    y0, y1 = float(corners.min()), float(corners.max())
-    cell_width, cell_height = (float(np.median(np.ptp(part, axis=1))) for part in (offsets, corners))
-    width = int(np.clip((x1 - x0) / max(cell_width, 1e-12) * 4, 64, MAX_PIXELS_A_SIDE))
-    height = int(np.clip((y1 - y0) / max(cell_height, 1e-12) * 4, 64, MAX_PIXELS_A_SIDE))
-    px = (start[:, None] + offsets - x0) / (x1 - x0) * width
-    py = (y1 - corners) / (y1 - y0) * height
-    ids = _fill_quads(px, py, cells, (height, width), around=x1 - x0 >= FULL_CIRCLE)
-    pixels = min(cell_width / (x1 - x0) * width, cell_height / (y1 - y0) * height)
-    return GridRaster(shape, (west + x0, y0, west + x1, y1), ids=ids, pixels_a_cell=max(1.0, pixels))
+    x, y = x[cells], y[cells]
+    west, span, x = _cut(x) if quads.wraps else (float(x.min()), float(np.ptp(x)) or 1.0, x - x.min())
+    y0, y1 = float(y.min()), float(y.max())
+    y1 = y1 if y1 > y0 else y0 + 1.0
+    cell_width, cell_height = (max(float(np.median(np.ptp(part, axis=1))), 1e-12) for part in (x, y))
+    width = int(np.clip(span / cell_width * 4, 64, MAX_PIXELS_A_SIDE))
+    height = int(np.clip((y1 - y0) / cell_height * 4, 64, MAX_PIXELS_A_SIDE))
+    ids = _fill_quads(x / span * width, (y1 - y) / (y1 - y0) * height, cells, (height, width),
+                      around=quads.wraps and span >= TURN)
+    pixels = min(cell_width / span * width, cell_height / (y1 - y0) * height)
+    return GridRaster(shape, (west, y0, west + span, y1), ids=ids, pixels_a_cell=max(1.0, pixels))
 
 
-def _longitude_extent(centre: Array, offsets: Array) -> tuple[float, float]:
-    """Western edge and width in degrees: the circle is cut at its widest gap, at -180 where there is none."""
-    ordered = np.sort(np.mod(centre, FULL_CIRCLE))
-    gaps = np.diff(np.append(ordered, ordered[0] + FULL_CIRCLE))
+def _cut(x: Array) -> tuple[float, float, Array]:
+    """Western edge, width in degrees, and the (cells, 4) longitudes from that edge on: the circle is cut at its widest
+    gap, at -180 where there is none."""
+    middle = x.mean(axis=1)
+    ordered = np.sort(middle % TURN)
+    gaps = np.diff(np.append(ordered, ordered[0] + TURN))
     at = int(np.argmax(gaps))
-    half = float(np.median(np.ptp(offsets, axis=1)))
-    if gaps[at] <= max(4 * half, 2.0):
-        return -180.0, FULL_CIRCLE
+    if gaps[at] <= max(4 * float(np.median(np.ptp(x, axis=1))), 2.0):
+        return -180.0, TURN, x + (((middle + 180.0) % TURN) - (middle + 180.0) + 180.0)[:, None]
     first = float(ordered[(at + 1) % ordered.size])
-    reach = np.mod(centre - first, FULL_CIRCLE)
-    low, high = float((reach[:, None] + offsets).min()), float((reach[:, None] + offsets).max())
+    moved = x + ((middle - first) % TURN - middle)[:, None]
+    low, span = float(moved.min()), min(float(np.ptp(moved)), TURN)
     west = first + low
-    return (west - FULL_CIRCLE if west >= 180.0 else west), min(high - low, FULL_CIRCLE)
+    return (west - TURN if west >= 180.0 else west), span, moved - low
 
 
 def _fill_quads(px: Array, py: Array, cells: Array, size: tuple[int, int], *, around: bool) -> Array:
     """(height, width) int32 of cell numbers: quads with corners in pixels, sampled at steps below 0.7 pixel."""
     height, width = size
     ids = np.full(size, -1, np.int32)
+    caps = np.flatnonzero(np.ptp(px, axis=1) > 0.5 * width) if around else np.zeros(0, np.int64)
+    for cap in caps:  # the cell around a pole takes whole rows of pixels, below all others
+        ids[max(0, int(py[cap].min())):int(np.ceil(py[cap].max()))] = cells[cap]
     reach = np.maximum(np.ptp(px, axis=1), np.ptp(py, axis=1))
     steps = np.minimum(2 ** np.ceil(np.log2(np.maximum(reach * 1.5, 1.0))), 256).astype(np.int64)
     for count in np.unique(steps):
         places = (np.arange(count) + 0.5) / count
         u, v = (part.reshape(-1) for part in np.meshgrid(places, places))
         weights = np.stack([(1 - u) * (1 - v), u * (1 - v), u * v, (1 - u) * v])
-        members = np.flatnonzero(steps == count)
+        members = np.setdiff1d(np.flatnonzero(steps == count), caps)
         for begin in range(0, members.size, max(1, 2_000_000 // int(count * count))):
             part = members[begin:begin + max(1, 2_000_000 // int(count * count))]
             x = np.floor(px[part] @ weights).astype(np.int64)
