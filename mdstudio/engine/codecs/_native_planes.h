@@ -1,0 +1,233 @@
+/* Predictors, zigzag and byte planes, both ways, and the entropy that candidates are ranked by.
+ *
+ * Forward:  integers k -> residuals -> zigzag -> planes, a chunk at a time.
+ * Inverse:  planes -> residuals -> k -> `emit`, which maps a chunk of k straight into the caller's array.
+ */
+#ifndef MD_NATIVE_PLANES_H
+#define MD_NATIVE_PLANES_H
+
+#include "_native_common.h"
+
+/* ---- entropy: sum of c * log2(c) in 1/65536, from an integer table, so that every platform ranks alike ---- */
+
+static uint32_t log2_table[1024];
+
+static void make_log2_table(void)
+{
+    for (uint32_t i = 0; i < 1024; i++) {
+        uint64_t x = (uint64_t)(1024 + i) << 21;
+        uint32_t y = 0;
+        for (int bit = 15; bit >= 0; bit--) {
+            x = (x * x) >> 31;
+            if (x >> 32) {
+                x >>= 1;
+                y |= 1u << bit;
+            }
+        }
+        log2_table[i] = y;
+    }
+}
+
+static uint64_t weight(uint64_t c)
+{
+    int e = 0;
+    if (c < 2)
+        return 0;
+    while (c >> (e + 1))
+        e++;
+    uint64_t index = (e >= 10 ? c >> (e - 10) : c << (10 - e)) & 1023;
+    return c * (((uint64_t)e << 16) + log2_table[index]);
+}
+
+static uint64_t plane_cost(const uint8_t *planes, int count, size_t length)
+{
+    uint64_t total = 0;
+    for (int plane = 0; plane < count; plane++) {
+        uint32_t h[4][256]; /* four, so that runs of one byte do not wait for one another */
+        const uint8_t *p = planes + (size_t)plane * length;
+        size_t i = 0;
+        memset(h, 0, sizeof h);
+        for (; i + 4 <= length; i += 4) {
+            h[0][p[i]]++;
+            h[1][p[i + 1]]++;
+            h[2][p[i + 2]]++;
+            h[3][p[i + 3]]++;
+        }
+        for (; i < length; i++)
+            h[0][p[i]]++;
+        uint64_t used = 0;
+        for (int b = 0; b < 256; b++)
+            used += weight((uint64_t)h[0][b] + h[1][b] + h[2][b] + h[3][b]);
+        total += weight(length) - used;
+    }
+    return total;
+}
+
+/* ---- forward ---- */
+
+#define DEFINE_FORWARD(N, K)                                                                                          \
+    ALWAYS_INLINE K average_##N(K a, K b)                                                                             \
+    {                                                                                                                 \
+        return (K)((a & b) + (K)((a ^ b) >> 1));                                                                      \
+    }                                                                                                                 \
+    /* Residuals of `m` integers from column `at` of the row `k`; `up` is the row above or NULL. */                   \
+    static void residual_##N(const K *RESTRICT k, const K *up, size_t at, size_t m, int predictor, K *RESTRICT r)     \
+    {                                                                                                                 \
+        size_t i = 0;                                                                                                 \
+        if (at == 0) {                                                                                                \
+            r[0] = up ? (K)(k[0] - up[0]) : k[0];                                                                     \
+            i = 1;                                                                                                    \
+        }                                                                                                             \
+        const K *here = k + at;                                                                                       \
+        if (!up) {                                                                                                    \
+            for (; i < m; i++)                                                                                        \
+                r[i] = (K)(here[i] - here[(ptrdiff_t)i - 1]);                                                         \
+        } else if (predictor == LOR) {                                                                                \
+            const K *above = up + at;                                                                                 \
+            for (; i < m; i++)                                                                                        \
+                r[i] = (K)(here[i] - here[(ptrdiff_t)i - 1] - above[i] + above[(ptrdiff_t)i - 1]);                    \
+        } else {                                                                                                      \
+            const K *above = up + at;                                                                                 \
+            for (; i < m; i++)                                                                                        \
+                r[i] = (K)(here[i] - average_##N(here[(ptrdiff_t)i - 1], above[i]));                                  \
+        }                                                                                                             \
+    }                                                                                                                 \
+    static uint64_t forward_##N(const void *src, size_t rows, size_t columns, int predictor, uint8_t *out)            \
+    {                                                                                                                 \
+        const K *k = (const K *)src;                                                                                  \
+        size_t n = rows * columns;                                                                                    \
+        K z[CHUNK], all = 0;                                                                                          \
+        if (predictor == NONE || predictor == D1) {                                                                   \
+            columns = n;                                                                                              \
+            rows = 1;                                                                                                 \
+        }                                                                                                             \
+        for (size_t row = 0; row < rows; row++) {                                                                     \
+            const K *line = k + row * columns;                                                                        \
+            for (size_t at = 0; at < columns; at += CHUNK) {                                                          \
+                size_t m = smaller(CHUNK, columns - at);                                                              \
+                if (predictor == NONE) {                                                                              \
+                    memcpy(z, line + at, m * sizeof(K));                                                              \
+                } else {                                                                                              \
+                    residual_##N(line, row ? line - columns : NULL, at, m, predictor, z);                             \
+                    for (size_t i = 0; i < m; i++)                                                                    \
+                        z[i] = (K)((K)(z[i] << 1) ^ (K)(0 - (K)(z[i] >> (N - 1))));                                   \
+                }                                                                                                     \
+                for (size_t i = 0; i < m; i++)                                                                        \
+                    all |= z[i];                                                                                      \
+                uint8_t *RESTRICT to = out + row * columns + at;                                                      \
+                for (int b = 0; b < N / 8; b++, to += n)                                                              \
+                    for (size_t i = 0; i < m; i++)                                                                    \
+                        to[i] = (uint8_t)(z[i] >> (8 * b));                                                           \
+            }                                                                                                         \
+        }                                                                                                             \
+        return all;                                                                                                   \
+    }
+
+DEFINE_FORWARD(8, uint8_t)
+DEFINE_FORWARD(16, uint16_t)
+DEFINE_FORWARD(32, uint32_t)
+DEFINE_FORWARD(64, uint64_t)
+
+/* ---- inverse ---- */
+
+typedef struct Sink Sink;
+typedef int (*Emit)(const Sink *sink, const void *k, size_t at, size_t m); /* 0: refuse the block */
+
+struct Sink {
+    Emit emit;
+    void *out;
+    uint64_t base;
+    const void *table;
+    size_t entries;
+    int arithmetic;
+    double scale, offset, factor, first;
+};
+
+#define DEFINE_INVERSE(N, K)                                                                                          \
+    /* The chunk of `m` zigzagged integers at `at`, planes `stride` apart; planes above `count` are zero. */          \
+    static void gather_##N(const uint8_t *planes, size_t stride, int count, size_t at, size_t m, K *RESTRICT z)       \
+    {                                                                                                                 \
+        if (count == 0) {                                                                                             \
+            memset(z, 0, m * sizeof(K));                                                                              \
+            return;                                                                                                   \
+        }                                                                                                             \
+        const uint8_t *p = planes + at;                                                                               \
+        if (count == 1 || N == 8) {                                                                                   \
+            for (size_t i = 0; i < m; i++)                                                                            \
+                z[i] = p[i];                                                                                          \
+            return;                                                                                                   \
+        }                                                                                                             \
+        const uint8_t *p1 = p + stride;                                                                               \
+        if (count == 2 || N == 16) {                                                                                  \
+            for (size_t i = 0; i < m; i++)                                                                            \
+                z[i] = (K)(p[i] | (K)((uint32_t)p1[i] << 8));                                                         \
+            return;                                                                                                   \
+        }                                                                                                             \
+        const uint8_t *p2 = p1 + stride;                                                                              \
+        for (size_t i = 0; i < m; i++)                                                                                \
+            z[i] = (K)((uint32_t)p[i] | (uint32_t)p1[i] << 8 | (uint32_t)p2[i] << 16);                                \
+        for (int b = 3; b < count; b++) {                                                                             \
+            const uint8_t *q = p + (size_t)b * stride;                                                                \
+            for (size_t i = 0; i < m; i++)                                                                            \
+                z[i] |= (K)((uint64_t)q[i] << (8 * b));                                                               \
+        }                                                                                                             \
+    }                                                                                                                 \
+    static int inverse_##N(const uint8_t *planes, int count, size_t rows, size_t columns, int predictor,              \
+                           const Sink *sink)                                                                          \
+    {                                                                                                                 \
+        size_t n = rows * columns;                                                                                    \
+        K r[CHUNK], carry, *above = NULL;                                                                             \
+        int good = 1;                                                                                                 \
+        if (predictor == NONE || predictor == D1 || rows == 1 || columns == 1) {                                      \
+            predictor = predictor == NONE ? NONE : D1;                                                                \
+            columns = n;                                                                                              \
+            rows = 1;                                                                                                 \
+        } else if (!(above = calloc(columns, sizeof(K)))) {                                                           \
+            return -1;                                                                                                \
+        }                                                                                                             \
+        for (size_t row = 0; row < rows && good; row++) {                                                             \
+            carry = 0;                                                                                                \
+            for (size_t at = 0; at < columns && good; at += CHUNK) {                                                  \
+                size_t m = smaller(CHUNK, columns - at), start = row * columns + at;                                  \
+                K *k = r;                                                                                             \
+                gather_##N(planes, n, count, start, m, r);                                                            \
+                if (predictor != NONE)                                                                                \
+                    for (size_t i = 0; i < m; i++)                                                                    \
+                        r[i] = (K)((K)(r[i] >> 1) ^ (K)(0 - (K)(r[i] & 1)));                                          \
+                if (predictor == D1 || predictor == LOR || (predictor == AVG && row == 0))                            \
+                    for (size_t i = 0; i < m; i++)                                                                    \
+                        r[i] = carry = (K)(carry + r[i]);                                                             \
+                if (predictor == LOR || (predictor == AVG && row == 0)) {                                             \
+                    k = above + at;                                                                                   \
+                    for (size_t i = 0; i < m; i++)                                                                    \
+                        k[i] = (K)(k[i] + r[i]);                                                                      \
+                } else if (predictor == AVG) {                                                                        \
+                    size_t i = 0;                                                                                     \
+                    k = above + at;                                                                                   \
+                    if (at == 0) {                                                                                    \
+                        k[0] = carry = (K)(k[0] + r[0]);                                                              \
+                        i = 1;                                                                                        \
+                    }                                                                                                 \
+                    for (; i < m; i++)                                                                                \
+                        k[i] = carry = (K)(r[i] + average_##N(carry, k[i]));                                          \
+                }                                                                                                     \
+                good = sink->emit(sink, k, start, m);                                                                 \
+            }                                                                                                         \
+        }                                                                                                             \
+        free(above);                                                                                                  \
+        return good;                                                                                                  \
+    }
+
+DEFINE_INVERSE(8, uint8_t)
+DEFINE_INVERSE(16, uint16_t)
+DEFINE_INVERSE(32, uint32_t)
+DEFINE_INVERSE(64, uint64_t)
+
+/* 1 done, 0 refused by the sink, -1 no memory */
+static int inverse(const uint8_t *planes, int count, int width, size_t rows, size_t columns, int predictor,
+                   const Sink *sink)
+{
+    return BY_SIZE(width, inverse)(planes, count, rows, columns, predictor, sink);
+}
+
+#endif
