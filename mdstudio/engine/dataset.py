@@ -1,0 +1,138 @@
+"""A dataset that is open for reading: metadata, guards, queries, page tables, sizes (design 2, 5a)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from difflib import get_close_matches
+from functools import cached_property
+from typing import Any
+
+from mdstudio.engine import query
+from mdstudio.engine.errors import NotFoundError
+from mdstudio.engine.layout.domain import load_domain
+from mdstudio.engine.layout.guards import Guard, guards, require_readable
+from mdstudio.engine.layout.item_layout import ItemLayout, item_layout
+from mdstudio.engine.layout.metadata import Metadata, load_metadata
+from mdstudio.engine.model import GridDomain, Item
+from mdstudio.engine.page_table import PageDetails, PageTable, page_details, page_table
+from mdstudio.engine.progress import Progress
+from mdstudio.engine.requests import MapRequest, MapResult, SeriesRequest, SeriesResult
+from mdstudio.engine.sizes import Sizes, inspection, read_sizes
+from mdstudio.engine.spatial.grid import GridGeometry
+from mdstudio.engine.spatial.tiles import TileGrid
+from mdstudio.engine.storage import BlobStorage, open_storage
+
+__all__ = ["Dataset", "PageDetails", "PageTable", "Sizes"]
+
+
+class Dataset:
+    """A dataset as it was when it was opened: the times listed then, read from any thread.
+
+    Attributes:
+        storage: where its blobs are.
+        location: as a person may see it, without a secret.
+        metadata: what `dataset.json` said.
+        metadata_version: the version of that blob, for a conditional save (W2).
+        guards: what forbids reading or writing, with what to do about it (V9); empty for most datasets.
+    """
+
+    def __init__(self, storage: BlobStorage, metadata: Metadata, metadata_version: str) -> None:
+        self.storage = storage
+        self.location = storage.location
+        self.metadata = metadata
+        self.metadata_version = metadata_version
+        self.guards: tuple[Guard, ...] = guards(metadata)
+        self.sleep = time.sleep  # how a read waits before it tries again (P18); tests put a clock of their own here
+        self._lock = threading.Lock()
+        self._layouts: dict[str, ItemLayout] = {}
+        self._domain: GridDomain | None = None
+        self._geometry: GridGeometry | None = None
+
+    @classmethod
+    def open(cls, storage: BlobStorage | str) -> Dataset:
+        """Open the dataset of a storage or location; reads `dataset.json` only.
+
+        Raises `NotFoundError`, `NotADatasetError`, `DamagedDataError`. A dataset under a guard opens and shows (V5-V7).
+        """
+        place = open_storage(storage) if isinstance(storage, str) else storage
+        metadata, version = load_metadata(place)
+        return cls(place, metadata, version)
+
+    @property
+    def domain(self) -> GridDomain:
+        """The coordinates; one blob is read at first use."""
+        with self._lock:
+            if self._domain is None:
+                self._domain = load_domain(self.storage, self.metadata.domain_blob)
+            return self._domain
+
+    @property
+    def geometry(self) -> GridGeometry:
+        """Where the cells lie; reads the domain at first use."""
+        domain = self.domain
+        with self._lock:
+            if self._geometry is None:
+                self._geometry = GridGeometry(domain)
+            return self._geometry
+
+    @cached_property
+    def tiles(self) -> TileGrid:
+        """The pages of a grid (spatial groups of TimeSeries)."""
+        return TileGrid(*self.metadata.shape, self.metadata.storage.grid_tile_width or 128)
+
+    def item(self, name: str) -> Item:
+        """The item of a name or of `#n`, counted from 0; raises `NotFoundError` with the nearest name."""
+        items = self.metadata.items
+        by_name = {item.name: item for item in items}
+        if name in by_name:
+            return by_name[name]
+        if name.startswith("#") and name[1:].isdigit() and int(name[1:]) < len(items):
+            return items[int(name[1:])]
+        near = get_close_matches(name, by_name, 1, 0.0)
+        raise NotFoundError(f"There is no item '{name}'; there are {', '.join(by_name)}.", where=self.location,
+                            advice=f"Did you mean '{near[0]}'?" if near else "")
+
+    def layout(self, name: str) -> ItemLayout:
+        """Where the values of an item lie; refused under a guard that forbids reading, before anything is read."""
+        require_readable(self.metadata, self.location)
+        item = self.item(name)
+        with self._lock:
+            if item.name not in self._layouts:
+                self._layouts[item.name] = item_layout(item, self.metadata.folders[item.name], self.metadata.storage,
+                                                       self.metadata.times, self.tiles)
+            return self._layouts[item.name]
+
+    def map(self, request: MapRequest, progress: Progress | None = None) -> MapResult:
+        """Cells of one slice; see `query.read_map`."""
+        return query.read_map(self._source(request.item, progress), request)
+
+    def series(self, request: SeriesRequest, progress: Progress | None = None) -> SeriesResult:
+        """Values at points over time; see `query.read_series`."""
+        return query.read_series(self._source(request.item, progress), request)
+
+    def pages(self, item: str, time: int, layer: int | None = None) -> PageTable:
+        """Where the pages of one slice lie and what cells they hold, from the index alone: no page is read."""
+        layout = self.layout(item)
+        return page_table(self.storage, layout, query.layer_number(layout.item, layer),
+                          query.time_number(layout, time), self.sleep)
+
+    def page_details(self, item: str, time: int, layer: int | None, page: int) -> PageDetails:
+        """One page, read and taken apart: header facts, checksum, values; a damaged one says how."""
+        layout = self.layout(item)
+        return page_details(self.storage, layout, query.layer_number(layout.item, layer),
+                            query.time_number(layout, time), page, self.sleep)
+
+    def sizes(self, progress: Progress | None = None) -> Sizes:
+        """Stored bytes of each item and time; see `sizes.read_sizes`."""
+        require_readable(self.metadata, self.location)
+        layouts = [self.layout(item.name) for item in self.metadata.items]
+        return read_sizes(self.storage, self.metadata, layouts, progress)
+
+    def inspect(self) -> Mapping[str, Any]:
+        """Everything on Overview, with exactly the keys of `inspect --json` (design 5a); one listing, no page."""
+        return inspection(self.storage, self.metadata, self.guards)
+
+    def _source(self, item: str, progress: Progress | None) -> query.Source:
+        return query.Source(self.storage, self.layout(item), self.geometry, progress, self.sleep)

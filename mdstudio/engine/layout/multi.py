@@ -1,0 +1,206 @@
+"""MultiTimestep: a group blob of one block a timestep and a page index as the last block (P8, P9, P11-P17).
+
+Uncompressed groups hold the same blocks without an index; the pages of a timestep lie at computed offsets (K9).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from mdstudio.engine.errors import BlobChangedError, DamagedDataError, NotFoundError, StorageError, UsageError
+from mdstudio.engine.layout.encoding import EncodedStep
+from mdstudio.engine.layout.item_layout import ItemLayout
+from mdstudio.engine.layout.page_index import (
+    ENTRY,
+    GroupIndex,
+    index_block,
+    offsets_of,
+    parse_index_block,
+    read_group_index,
+)
+from mdstudio.engine.layout.step_pages import StepPages
+from mdstudio.engine.model import Array
+from mdstudio.engine.storage import MAX_BLOCKS, MUST_NOT_EXIST, BlobStorage, Block
+
+COMMIT_ATTEMPTS = 3  # of a commit whose answer was lost while its base stays unchanged (P15)
+
+
+def step_block_id(time: int, data: bytes) -> str:
+    """`TS0000000005-<hash>` of the dataset's timestep number and the block (P11)."""
+    return f"TS{time:010d}-{block_hash(data)}"
+
+
+def index_block_id(data: bytes) -> str:
+    """`IDX000000000-<hash>` of the index block (P11)."""
+    return f"IDX{0:09d}-{block_hash(data)}"
+
+
+def block_hash(data: bytes) -> str:
+    """The first 16 hex digits of the SHA-256 of a block."""
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def read_index(storage: BlobStorage, layout: ItemLayout, layer: int, group: int) -> GroupIndex:
+    """The page index of a group: 2 requests, 3 for an index over 4 KB. Compressed datasets only.
+
+    Raises `DamagedDataError` for fewer timesteps than the dataset lists, and as `read_group_index`.
+    """
+    blob = layout.group_blob(layer, group)
+    index = read_group_index(storage, blob, layout.limits, max_slots=layout.group_size,
+                             may_be_empty=layout.format.may_be_empty)
+    start, stop = layout.group_times(group)
+    if index.slots < stop - start:
+        raise DamagedDataError(f"The group holds {index.slots} timesteps; the dataset lists {stop - start} in it.",
+                               where=blob, advice="Import these times again.")
+    return index
+
+
+def step_pages(storage: BlobStorage, layout: ItemLayout, layer: int, time: int) -> StepPages:
+    """Where the pages of one timestep lie; reads the index of a compressed group, nothing for an uncompressed one."""
+    group, slot = divmod(time, layout.group_size)
+    if not layout.format.compressed:
+        return raw_step_pages(layout, layer, time)
+    index = read_index(storage, layout, layer, group)
+    return StepPages(index.blob, index.version, index.offsets(slot), index.lengths[slot].astype(np.int64))
+
+
+def raw_step_pages(layout: ItemLayout, layer: int, time: int) -> StepPages:
+    """The pages of one timestep of an uncompressed group: at offsets that need no reading."""
+    group, slot = divmod(time, layout.group_size)
+    offsets = slot * layout.slice_bytes + offsets_of(layout.raw_bytes)[:-1]
+    return StepPages(layout.group_blob(layer, group), None, offsets, layout.raw_bytes, multiple=layout.slice_bytes)
+
+
+@dataclass(frozen=True)
+class GroupBase:
+    """The version of a group that a write builds on (P14).
+
+    Attributes:
+        version: None where the blob is not there yet.
+        blocks: the timesteps' blocks that are kept, by slot.
+        lengths: (slots, pages) int32 of the kept blocks; no rows for an uncompressed group.
+    """
+
+    version: str | None
+    blocks: tuple[Block, ...]
+    lengths: Array
+
+
+def stored_base(storage: BlobStorage, layout: ItemLayout, layer: int, group: int) -> GroupBase:
+    """The stored group as the base of an append or update: block list, and the index read with its version (P12).
+
+    Raises `StorageError` for a blob without a block list (P17), `BlobChangedError`, `DamagedDataError`.
+    """
+    blob, pages = layout.group_blob(layer, group), layout.tiles.pages
+    base = _listed_base(storage, blob, pages)
+    if base.version is None or not layout.format.compressed:
+        return base
+    *steps, last = base.blocks
+    data_bytes = sum(block.size for block in steps)
+    read = storage.read_range(blob, data_bytes, last.size, version=base.version)
+    lengths = parse_index_block(read.data, data_bytes, layout.limits, max_slots=layout.group_size,
+                                may_be_empty=layout.format.may_be_empty, where=blob)
+    sizes = lengths.sum(axis=1, dtype=np.int64)
+    if sizes.size != len(steps) or any(int(s) != block.size for s, block in zip(sizes, steps, strict=True)):
+        raise DamagedDataError("The page index does not fit the blocks of the group.", where=blob)
+    return GroupBase(base.version, tuple(steps), lengths)
+
+
+def empty_base(storage: BlobStorage, layout: ItemLayout, layer: int, group: int) -> GroupBase:
+    """The base of a group that is written whole: nothing is kept of what a killed import may have left there."""
+    base = _listed_base(storage, layout.group_blob(layer, group), layout.tiles.pages)
+    return GroupBase(base.version, (), np.empty((0, layout.tiles.pages), ENTRY))
+
+
+def _listed_base(storage: BlobStorage, blob: str, pages: int) -> GroupBase:
+    none = np.empty((0, pages), ENTRY)
+    try:
+        listed = storage.block_list(blob)
+    except NotFoundError:
+        return GroupBase(None, (), none)
+    if listed.length and not listed.blocks:
+        raise StorageError("The blob has content but no block list: it was copied without it.", where=blob,
+                           advice="Relocate datasets with 'mdstudio relocate', which keeps the block lists.")
+    return GroupBase(listed.version, listed.blocks, none)
+
+
+class GroupWriter:
+    """Stages timesteps of one group of one layer and commits them with the index in one step (P12).
+
+    One thread at a time. Nothing is visible before `commit`; a kill leaves the group as it was.
+    """
+
+    def __init__(
+        self, storage: BlobStorage, layout: ItemLayout, layer: int, group: int, base: GroupBase,
+        staging: Callable[[str, str], None],
+    ) -> None:
+        """`staging(blob, block id)` is called before each block is staged."""
+        self.blob = layout.group_blob(layer, group)
+        self._storage, self._layout, self._base, self._staging = storage, layout, base, staging
+        self._ids = [block.id for block in base.blocks]
+        self._lengths: list[Array] = list(base.lengths)
+
+    def stage(self, time: int, step: EncodedStep) -> None:
+        """Put one timestep at its slot: the next one, or in place of a stored one (P8, P13)."""
+        slot = time % self._layout.group_size
+        if slot > len(self._ids):
+            raise UsageError(f"Timestep {time} would leave a gap: the group holds {len(self._ids)} timesteps.",
+                             where=self.blob)
+        block_id = step_block_id(time, step.data)
+        self._stage(block_id, step.data)
+        if slot == len(self._ids):
+            self._ids.append(block_id)
+            self._lengths.append(step.lengths)
+        else:
+            self._ids[slot] = block_id
+            self._lengths[slot] = step.lengths
+
+    def commit(self) -> str:
+        """Commit kept and staged blocks and the index; returns the new version (P12, P14, P15)."""
+        ids = list(self._ids)
+        if self._layout.format.compressed:
+            block = index_block(np.stack(self._lengths))
+            ids.append(index_block_id(block))
+            self._stage(ids[-1], block)
+        if len(ids) > MAX_BLOCKS:
+            raise UsageError(f"A group of {len(ids)} blocks is more than the {MAX_BLOCKS} of a blob.", where=self.blob)
+        return commit_list(self._storage, self.blob, ids, self._base.version)
+
+    def _stage(self, block_id: str, data: bytes) -> None:
+        self._staging(self.blob, block_id)
+        self._storage.stage_block(self.blob, block_id, data)
+
+
+def commit_list(storage: BlobStorage, blob: str, ids: list[str], base_version: str | None) -> str:
+    """Commit a block list on one version of the blob; returns the new version.
+
+    An answer that was lost, or that speaks of a version which may be our own commit, is resolved by the block list
+    (P15): our own list is our commit, an unchanged base is sent again, anything else raises `BlobChangedError`.
+    """
+    for attempt in range(COMMIT_ATTEMPTS):
+        try:
+            if base_version is None:
+                return storage.commit_blocks(blob, ids, if_none_match=MUST_NOT_EXIST)
+            return storage.commit_blocks(blob, ids, if_match=base_version)
+        except StorageError:
+            version, stored = _stored_list(storage, blob)
+            if version is not None and version != base_version and stored == ids:
+                return version
+            if version != base_version:
+                raise BlobChangedError("Another job committed the group in between.", where=blob,
+                                       advice="Run it again: the group then holds both.") from None
+            if attempt == COMMIT_ATTEMPTS - 1:
+                raise
+    raise AssertionError("unreachable")
+
+
+def _stored_list(storage: BlobStorage, blob: str) -> tuple[str | None, list[str]]:
+    try:
+        listed = storage.block_list(blob)
+    except NotFoundError:
+        return None, []
+    return listed.version, [block.id for block in listed.blocks]

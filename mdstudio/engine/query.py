@@ -1,0 +1,120 @@
+"""Queries: an immutable request in, values with coordinates and the record of what was read for them out (design 2).
+
+Reads only the pages that the request touches (P2). Any thread; several queries may run at once.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from mdstudio.engine.errors import NotFoundError, UsageError
+from mdstudio.engine.layout.item_layout import ItemLayout
+from mdstudio.engine.model import NO_LAYER, Array, Item
+from mdstudio.engine.progress import Progress
+from mdstudio.engine.reading import series, steps
+from mdstudio.engine.reading.again import Sleep
+from mdstudio.engine.reading.tally import Tally
+from mdstudio.engine.requests import Explain, MapRequest, MapResult, SeriesRequest, SeriesResult, decode_values
+from mdstudio.engine.spatial.grid import GridGeometry, Selection
+from mdstudio.engine.storage import BlobStorage
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a query reads from: the storage, the layout of its item, and where the cells lie."""
+
+    storage: BlobStorage
+    layout: ItemLayout
+    geometry: GridGeometry
+    progress: Progress | None = None
+    sleep: Sleep = time.sleep
+
+
+def read_map(source: Source, request: MapRequest) -> MapResult:
+    """Cells of one slice: all of it, or those that a rectangle touches.
+
+    Raises `NotFoundError` for a time or layer that is not there, `UsageError`, `DamagedDataError`, `BlobChangedError`
+    when the blob changed twice while it was read.
+    """
+    layout = source.layout
+    layer = layer_number(layout.item, request.layer)
+    moment = time_number(layout, request.time)
+    found = source.geometry.select(request.bbox)
+    x, y = source.geometry.centres(found.rows, found.columns)
+    if not found.rows.size or not found.columns.size:
+        nothing = np.empty((found.rows.size, found.columns.size), layout.format.dtype)
+        return MapResult(request, layout.item, found.rows, found.columns, nothing, decode_values(layout.item, nothing),
+                         found.mask, x, y, Explain(), found.empty_reason)
+    tally = Tally(source.storage, source.progress, source.sleep)
+    if layout.storage.storage_type == "TimeSeries":
+        stored = series.read_slice(tally, layout, layer, moment, found.rows, found.columns)
+    else:
+        pages = touched_pages(layout, found)
+        stored = steps.read_slice(tally, layout, layer, moment, found.rows, found.columns, pages)
+    values = decode_values(layout.item, stored)
+    if not found.mask.all():
+        values[~found.mask] = np.nan
+    return MapResult(request, layout.item, found.rows, found.columns, stored, values, found.mask, x, y, tally.explain(),
+                     found.empty_reason)
+
+
+def read_series(source: Source, request: SeriesRequest) -> SeriesResult:
+    """The values at points over time; errors as `read_map`."""
+    layout = source.layout
+    layer = layer_number(layout.item, request.layer)
+    times = _times(layout, request)
+    cells = source.geometry.locate(request.points, request.nearest)
+    x, y = source.geometry.centres_at(cells)
+    stored = np.empty((len(times), len(cells)), layout.format.dtype)
+    layout.format.fill(stored)
+    inside = np.flatnonzero(cells[:, 0] >= 0)
+    tally = Tally(source.storage, source.progress, source.sleep)
+    if inside.size and len(times):
+        if layout.storage.storage_type == "TimeSeries":
+            stored[:, inside] = series.read_series(tally, layout, layer, times, cells[inside])
+        else:
+            stored[:, inside] = steps.read_series(tally, layout, layer, times, cells[inside])
+    values = decode_values(layout.item, stored)
+    values[:, cells[:, 0] < 0] = np.nan
+    return SeriesResult(request, layout.item, layout.times[times.start:times.stop], stored, values, cells, x, y,
+                        tally.explain())
+
+
+def touched_pages(layout: ItemLayout, found: Selection) -> Array:
+    """Sorted pages that hold a cell of the selection, not only of its block."""
+    pages = layout.tiles.pages_of(found.rows, found.columns)
+    if found.mask.all():
+        return pages
+    row, column = np.nonzero(found.mask)
+    return np.intersect1d(pages, layout.tiles.pages_at(found.rows[row], found.columns[column]))
+
+
+def layer_number(item: Item, layer: int | None) -> int:
+    """The layer in blob names that a request means: 0 where a layered item is asked for without one."""
+    if item.layers is None:
+        if layer is not None and layer != NO_LAYER:
+            raise UsageError(f"'{item.name}' has no layers; ask for it without one.")
+        return NO_LAYER
+    number = 0 if layer is None else layer
+    if not 0 <= number < len(item.layers):
+        raise NotFoundError(f"'{item.name}' has no layer {number}; it has 0 to {len(item.layers) - 1}.")
+    return number
+
+
+def time_number(layout: ItemLayout, index: int) -> int:
+    """A time index that is there; `NotFoundError` otherwise."""
+    if not 0 <= index < len(layout.times):
+        raise NotFoundError(f"There is no time #{index}; the dataset has {len(layout.times)} times from #0.")
+    return index
+
+
+def _times(layout: ItemLayout, request: SeriesRequest) -> range:
+    count = len(layout.times)
+    start = 0 if request.start is None else request.start
+    stop = count if request.stop is None else request.stop
+    if not 0 <= start <= stop <= count:
+        raise NotFoundError(f"There are no times #{start} to #{stop - 1}; the dataset has {count} times from #0.")
+    return range(start, stop)

@@ -1,0 +1,119 @@
+"""Units of TimeSeries: a part of the grid is read for all times of the group, its tiles become one blob each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from mdstudio.engine.layout.item_layout import ItemLayout
+from mdstudio.engine.layout.series import encode_blob, series_rows
+from mdstudio.engine.model import Array
+from mdstudio.engine.writing.units import Session, Unit
+
+BUDGET = 256 << 20  # bytes of values that an import holds in this layout
+READ_BYTES = BUDGET // 3  # of them read at once; the reader's own copy and the transposed pieces take the rest
+PIECE_BYTES = 4 << 20  # transposed at once by each worker
+
+
+def write_series(session: Session, layout: ItemLayout, unit: Unit) -> None:
+    """Write all blobs of one item and time group; memory `BUDGET` whatever grid and group are.
+
+    One exception: the encoded bytes of a blob are held until it is whole, for it is put in one atomic write (T4).
+    """
+    count = _SliceCount(session, layout, unit)
+    times = slice(unit.start, unit.stop)
+    for layer in layout.item.layer_ids():
+        for part in parts(layout, unit.stop - unit.start):
+            if part.tile_rows_at_once:
+                _store(session, layout, unit, layer, part.pages[0], _read_pieces(session, layout, times, layer, part))
+                count.cells(part.pages)
+                continue
+            values = session.read(layout, times, layer, part.rows, part.columns)
+            jobs = [
+                session.workers.submit(lane, _store, session, layout, unit, layer, page,
+                                       _tile_pieces(layout, part, page, values))
+                for lane, page in enumerate(part.pages)
+            ]
+            for page, job in zip(part.pages, jobs, strict=True):
+                job.result()
+                count.cells((page,))
+
+
+@dataclass(frozen=True)
+class Part:
+    """A rectangle of the grid that is read at once.
+
+    Attributes:
+        pages: the spatial groups whose cells it holds, whole.
+        tile_rows_at_once: 0, or how many cell rows of its only tile are to be read at once where the tile is too large.
+    """
+
+    rows: slice
+    columns: slice
+    pages: tuple[int, ...]
+    tile_rows_at_once: int = 0
+
+
+def parts(layout: ItemLayout, times: int, read_bytes: int = READ_BYTES) -> Iterator[Part]:
+    """Cut the grid into rectangles of whole tiles whose values over so many times fit `read_bytes`.
+
+    Whole bands of tiles while a band fits, else some tiles of a band, else one tile in pieces of its rows.
+    """
+    tiles = layout.tiles
+    cell_bytes = times * layout.format.dtype.itemsize
+    bands = read_bytes // (tiles.width * tiles.columns * cell_bytes)
+    height = max(1, bands) * tiles.width
+    fitting = max(1, read_bytes // (tiles.width * tiles.width * cell_bytes))
+    across = tiles.columns if bands else fitting * tiles.width
+    rows_at_once = max(1, read_bytes // (tiles.width * cell_bytes))
+    for row in range(0, tiles.rows, height):
+        rows = slice(row, min(row + height, tiles.rows))
+        for column in range(0, tiles.columns, across):
+            columns = slice(column, min(column + across, tiles.columns))
+            pages = tiles.pages_of(np.arange(rows.start, rows.stop), np.arange(columns.start, columns.stop))
+            pieces = rows_at_once if len(pages) == 1 and rows.stop - rows.start > rows_at_once else 0
+            yield Part(rows, columns, tuple(int(page) for page in pages), pieces)
+
+
+def _store(session: Session, layout: ItemLayout, unit: Unit, layer: int, page: int, pieces: Iterable[Array]) -> None:
+    def rows() -> Iterator[Array]:
+        for values in pieces:
+            session.progress.check()
+            yield series_rows(layout, values, layout.group_columns(unit.group))
+
+    data = encode_blob(layout, page, rows())
+    blob = layout.series_blob(layer, page, unit.group)
+    session.written.add(blob, session.storage.write(blob, data))
+
+
+def _tile_pieces(layout: ItemLayout, part: Part, page: int, values: Array) -> Iterator[Array]:
+    """(time, row, column) pieces of one tile out of the values of its part, some cell rows each."""
+    tiles = layout.tiles
+    row0, row1 = int(tiles.row0[page]) - part.rows.start, int(tiles.row1[page]) - part.rows.start
+    column0, column1 = int(tiles.column0[page]) - part.columns.start, int(tiles.column1[page]) - part.columns.start
+    row_bytes = values.shape[0] * (column1 - column0) * values.itemsize
+    step = max(1, PIECE_BYTES // row_bytes)
+    for row in range(row0, row1, step):
+        yield values[:, row:min(row + step, row1), column0:column1]
+
+
+def _read_pieces(session: Session, layout: ItemLayout, times: slice, layer: int, part: Part) -> Iterator[Array]:
+    """(time, row, column) pieces of one tile that is too large to be read at once."""
+    for row in range(part.rows.start, part.rows.stop, part.tile_rows_at_once):
+        rows = slice(row, min(row + part.tile_rows_at_once, part.rows.stop))
+        yield session.read(layout, times, layer, rows, part.columns)
+
+
+class _SliceCount:
+    """Tells the progress of slices as cells are done for all times of the unit."""
+
+    def __init__(self, session: Session, layout: ItemLayout, unit: Unit) -> None:
+        self._progress, self._sizes, self._times = session.progress, layout.cells, unit.stop - unit.start
+        self._total, self._done = int(layout.cells.sum()), 0
+
+    def cells(self, pages: tuple[int, ...]) -> None:
+        before = self._done * self._times // self._total
+        self._done += int(self._sizes[list(pages)].sum())
+        self._progress.advance(self._done * self._times // self._total - before)

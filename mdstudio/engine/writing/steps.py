@@ -1,0 +1,73 @@
+"""Units of the layouts per timestep: read, encode ahead on the workers, store in time order."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+
+from mdstudio.engine.layout import multi, single
+from mdstudio.engine.layout.encoding import EncodedStep, PendingStep, StepEncoder
+from mdstudio.engine.layout.item_layout import ItemLayout
+from mdstudio.engine.model import Array
+from mdstudio.engine.writing.units import Session, Unit
+
+READ_BYTES = 8 << 20  # slices are read together up to this size; a larger slice alone
+PENDING_STEPS = 2  # slices that are being encoded while the next is read
+
+
+def write_single(session: Session, layout: ItemLayout, unit: Unit) -> None:
+    """SingleTimestep: each timestep is stored as soon as it is encoded."""
+
+    def store(layer: int, time: int, step: EncodedStep) -> None:
+        for blob, version in single.write_step(session.storage, layout, layer, time, step):
+            session.written.add(blob, version)
+
+    _encode_steps(session, layout, unit, store)
+
+
+def write_multi(session: Session, layout: ItemLayout, unit: Unit) -> None:
+    """MultiTimestep: timesteps are staged as they are encoded; each layer's group is committed at the end (P12)."""
+    writers = {
+        layer: multi.GroupWriter(session.storage, layout, layer, unit.group,
+                                 multi.empty_base(session.storage, layout, layer, unit.group), session.written.staging)
+        for layer in layout.item.layer_ids()
+    }
+    _encode_steps(session, layout, unit, lambda layer, time, step: writers[layer].stage(time, step))
+    for writer in writers.values():
+        session.progress.check()
+        session.written.add(writer.blob, writer.commit())
+
+
+def _encode_steps(
+    session: Session, layout: ItemLayout, unit: Unit, store: Callable[[int, int, EncodedStep], None]
+) -> None:
+    encoder = StepEncoder(layout, session.workers, session.progress)
+    pending: deque[tuple[int, int, PendingStep]] = deque()
+
+    def finish() -> None:
+        layer, time, step = pending.popleft()
+        store(layer, time, step.result())
+        session.progress.advance()
+
+    for layer, time, values in _slices(session, layout, unit):
+        if len(pending) == PENDING_STEPS:
+            finish()
+        pending.append((layer, time, encoder.submit(values)))
+    while pending:
+        finish()
+
+
+def _slices(session: Session, layout: ItemLayout, unit: Unit) -> Iterator[tuple[int, int, Array]]:
+    """(layer, time, values) of a unit: times outside, layers inside; small slices are read several at a time."""
+    layers = layout.item.layer_ids()
+    together = max(1, READ_BYTES // (layout.slice_bytes * len(layers)))
+    for start in range(unit.start, unit.stop, together):
+        stop = min(start + together, unit.stop)
+        if together == 1:
+            for layer in layers:
+                yield layer, start, session.read(layout, slice(start, stop), layer)[0]
+            continue
+        read = [session.read(layout, slice(start, stop), layer) for layer in layers]
+        for time in range(start, stop):
+            for layer, values in zip(layers, read, strict=True):
+                yield layer, time, values[time - start]
