@@ -47,7 +47,9 @@ class CurvilinearCells:
             assert self._shared is not None
             ring = ((0, 0), (0, 1), (1, 1), (1, 0))
             x, y = (np.stack([part[row + r, column + c] for r, c in ring], axis=-1) for part in self._shared)
-        return cell_corners(x, y, self.longitude[row, column], self.wraps)
+        centre = self.longitude[row, column]
+        x[np.isnan(centre)] = np.nan  # beside a hole corners are known that belong to the neighbours
+        return cell_corners(x, y, centre, self.wraps)
 
     @cached_property
     def _levels(self) -> list[tuple[Array, Array, Array, Array]]:
