@@ -15,7 +15,7 @@ from azure.core import MatchConditions
 from azure.core.exceptions import AzureError
 from azure.storage.blob import BlobBlock, BlobClient, BlobPrefix, ContainerClient
 
-from mdstudio.engine.errors import NotFoundError, StorageError
+from mdstudio.engine.errors import NotFoundError, RangeError, StorageError
 from mdstudio.engine.storage.azure_errors import is_lost, is_transient, translation
 from mdstudio.engine.storage.checks import check_block, check_block_ids, check_none_match, check_range
 from mdstudio.engine.storage.copying import copy_blob
