@@ -6,6 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
+from mdstudio.engine.model import Array
 from mdstudio.sources.netcdf.attributes import json_attributes, number, text
 
 _METRE = re.compile(r'LENGTHUNIT\["met(?:re|er)",\s*1(?:\.0)?(?:,\s*ID\["EPSG",9001\])?\]')
@@ -60,3 +63,25 @@ def _with_unit(wkt: str, factor: float, unit: str) -> str:
     if factor == 1.0 or start < 0:
         return wkt
     return wkt[:start] + _METRE.sub(f'LENGTHUNIT["{unit}",{factor!r}]', wkt[start:])
+
+
+def disagreement(wkt: str, domain_x: Array, domain_y: Array, longitude: Array, latitude: Array) -> float:
+    """Degrees by which the places that the CRS gives are off the file's own ones, at the corners and the middle.
+
+    A sphere taken for an ellipsoid makes up to 0.2; 0 where nothing can be compared.
+    """
+    import pyproj
+    from pyproj.exceptions import ProjError
+
+    rows, columns = (np.unique([0, n // 2, n - 1]) for n in longitude.shape)
+    x, y = np.meshgrid(domain_x[columns].astype(np.float64), domain_y[rows].astype(np.float64))
+    try:
+        transform = pyproj.Transformer.from_crs(pyproj.CRS.from_wkt(wkt), "EPSG:4326", always_xy=True)
+        found_x, found_y = transform.transform(x, y)
+    except ProjError:
+        return 0.0
+    east = (found_x - longitude[np.ix_(rows, columns)] + 180) % 360 - 180
+    east = east * np.cos(np.radians(latitude[np.ix_(rows, columns)]))
+    off = np.hypot(east, found_y - latitude[np.ix_(rows, columns)])
+    off = off[np.isfinite(off)]
+    return float(off.max()) if off.size else 0.0

@@ -9,10 +9,12 @@ import numpy as np
 
 from mdstudio.engine.model import Array, Dropped, GridDomain, GridKind
 from mdstudio.sources.netcdf.attributes import json_attributes, text, units
-from mdstudio.sources.netcdf.crs import crs_of
+from mdstudio.sources.netcdf.crs import crs_of, disagreement
 from mdstudio.sources.netcdf.horizontal import Horizontal, NotOnAGridError
 from mdstudio.sources.netcdf.roles import role_of
 from mdstudio.sources.netcdf.view import FileView, Variable
+
+MAX_DISAGREEMENT = 0.5  # degrees between a grid mapping and the 2-D longitude and latitude beside it
 
 
 def domain_of(view: FileView, grid: Horizontal, mapping: Variable | None) -> tuple[GridDomain, list[Dropped]]:
@@ -45,6 +47,10 @@ def domain_of(view: FileView, grid: Horizontal, mapping: Variable | None) -> tup
         corners = [None, None]
     # of a curvilinear grid the places are longitude and latitude, whatever projection its rows and columns came from
     crs, note = ("EPSG:4326", "") if kind in ("regular", "curvilinear") else crs_of(attributes, _unit(grid.x))
+    if crs and not note and kind != "regular" and longitude is not None and latitude is not None and grid.x and grid.y:
+        off = disagreement(crs, x, y, longitude, latitude)
+        if off > MAX_DISAGREEMENT:
+            crs, note = "", (f"not used: its places are {off:.1f} degrees off the file's own longitude and latitude")
     if note:
         notes.append(Dropped(mapping.path if mapping is not None else "", note))
     return GridDomain(
