@@ -209,7 +209,7 @@ class _StateCard(QFrame):
         self.setObjectName(name or "bare")
         self.style().unpolish(self)
         self.style().polish(self)
-        self.setMinimumWidth(200)
+        self.setMinimumWidth(200 if centred else 280)
         self.setAccessibleName(f"{title} {text}".strip())
         self._icon.setVisible(bool(icon))
         if icon:

@@ -1,0 +1,115 @@
+"""What lies at a place and one level below it: the jobs behind the tree. Worker threads only; no Qt, no data is read."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlsplit, urlunsplit
+
+from mdstudio.engine.errors import MdError, NotFoundError
+from mdstudio.engine.progress import Progress
+from mdstudio.engine.storage.protocol import BlobStorage
+
+SOURCE_SUFFIXES = (".nc", ".nc4", ".cdf", ".netcdf", ".h5", ".hdf5", ".he5")
+
+EntryKind = Literal["folder", "dataset", "source"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the tree.
+
+    Attributes:
+        shape: "grid" or "mesh" of a dataset whose metadata was read, "" before.
+        ratio: stored / raw of a dataset, None where unknown.
+        problem: why its metadata could not be read; "" where it could.
+        guards: codes and texts of the guards in force, one a line.
+    """
+
+    name: str
+    location: str
+    kind: EntryKind
+    shape: str = ""
+    ratio: float | None = None
+    problem: str = ""
+    guards: str = ""
+
+
+def is_remote(location: str) -> bool:
+    """Whether a location is an address rather than a path."""
+    return "://" in location and not location.startswith("file:")
+
+
+def join(location: str, name: str) -> str:
+    """The location of `name` below a location; a query (SAS) stays at the end."""
+    if is_remote(location):
+        parts = urlsplit(location)
+        return urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/{name}"))
+    return os.path.join(location, *name.split("/"))
+
+
+def probe(location: str) -> EntryKind:
+    """What opening a location means. One or two requests; raises `NotFoundError` where nothing is."""
+    if not is_remote(location):
+        path = os.path.expanduser(location)
+        if os.path.isfile(path):
+            return "source"
+        if not os.path.isdir(path):
+            raise NotFoundError("There is nothing here.", where=location, advice="Check the path.")
+    storage = _open(location)
+    return "dataset" if storage.exists("dataset.json") else "folder"
+
+
+def list_level(location: str, progress: Progress) -> list[Entry]:
+    """Folders, datasets and source files directly below a place, by name.
+
+    Cost: one listing, and one existence check a folder (remote: a request each).
+    """
+    storage = _open(location)
+    folders, blobs = storage.list_folders("")
+    entries: list[Entry] = []
+    for name in sorted(folders, key=str.casefold):
+        progress.check()
+        kind: EntryKind = "dataset" if storage.exists(f"{name}/dataset.json") else "folder"
+        entries.append(Entry(name, join(location, name), kind))
+    if not is_remote(location):
+        for blob in sorted(blobs, key=lambda b: b.name.casefold()):
+            if blob.name.lower().endswith(SOURCE_SUFFIXES):
+                entries.append(Entry(blob.name, join(location, blob.name), "source"))
+    order = {"folder": 1, "dataset": 0, "source": 2}
+    return sorted(entries, key=lambda entry: order[entry.kind])
+
+
+def describe(entries: list[Entry], progress: Progress) -> list[Entry]:
+    """The dataset entries with shape, ratio and guards from their metadata: one blob a dataset."""
+    described = []
+    for entry in entries:
+        progress.check()
+        described.append(_described(entry) if entry.kind == "dataset" else entry)
+    return described
+
+
+def _described(entry: Entry) -> Entry:
+    from mdstudio.engine.layout.guards import guards
+    from mdstudio.engine.layout.metadata import load_metadata
+
+    storage = _open(entry.location)
+    try:
+        metadata, _ = load_metadata(storage)
+        found = guards(metadata, None)
+    except MdError as error:
+        return Entry(entry.name, entry.location, "dataset", problem=str(error))
+    per_step = sum(metadata.cells * item.layer_count * item.components * item.numpy.itemsize for item in metadata.items)
+    raw = per_step * len(metadata.times)
+    ratio = metadata.data_size_bytes / raw if raw and metadata.data_size_bytes is not None else None
+    told = "\n".join(f"{guard.code} {guard.message}" for guard in found)
+    return Entry(entry.name, entry.location, "dataset", metadata.kind, ratio, guards=told)
+
+
+def _open(location: str) -> BlobStorage:
+    from mdstudio.engine.storage import open_storage
+
+    return open_storage(location)
+
+
