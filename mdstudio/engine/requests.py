@@ -144,6 +144,11 @@ def decode_values(item: Item, stored: Array) -> Array:
     No-data is compared by bit pattern for floats with a NaN fill and by value else; `missing` and the valid range are
     applied in the stored domain (cases 1 to 3).
     """
+    with np.errstate(all="ignore"):  # any bit pattern may be stored, signalling NaNs too
+        return _decoded(item, stored)
+
+
+def _decoded(item: Item, stored: Array) -> Array:
     invalid = np.zeros(stored.shape, bool)
     for code in (*(() if item.no_data is None else (item.no_data,)), *item.missing):
         if code == code:  # a NaN code needs no comparison: NaN stays NaN below

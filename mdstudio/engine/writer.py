@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from mdstudio.engine.errors import AlreadyExistsError, BlobChangedError, StorageError
+from mdstudio.engine.errors import AlreadyExistsError, BlobChangedError, StorageError, UsageError
 from mdstudio.engine.layout.document import render_document
 from mdstudio.engine.layout.domain import domain_name, store_domain
 from mdstudio.engine.layout.encoding import Workers
@@ -61,6 +61,8 @@ def create_dataset(
     """
     started = time.monotonic()
     workers = encode_workers(environ)
+    if not description.items or not len(description.times):
+        raise UsageError("A dataset needs at least one item and one time.")
     if storage.exists(METADATA_BLOB):
         raise _exists(storage)
     metadata = _metadata(name, description, settings)

@@ -19,11 +19,12 @@ def fetch(
     *,
     length: int | None = None,
     multiple: int = 0,
+    pin: bool = True,
 ) -> list[Bytes]:
     """The bytes of (offset, count) ranges in the order given, b"" for an empty one; views into what was read.
 
-    Split only at gaps over 60 KB and at 8 MB. The first request's version holds for the others. `length`, `multiple`:
-    what the blob's length must be, or be a multiple of. Raises `DamagedDataError` for a blob of another length or one
+    Split only at gaps over 60 KB and at 8 MB. The first request's version holds for the others, unless `pin` is False.
+    `length`, `multiple`: what the blob's length must be, or be a multiple of. Raises `DamagedDataError` for a blob of another length or one
     that ends before a range does, `BlobChangedError`, `NotFoundError`.
     """
     found: list[Bytes] = [b""] * len(ranges)
@@ -38,7 +39,7 @@ def fetch(
         if len(read.data) != request.count or (multiple and read.length % multiple):
             raise DamagedDataError(f"The blob holds {read.length} bytes, which is too few or no whole number of "
                                    "timesteps.", where=blob, advice="Import these times again.")
-        version = read.version
+        version = read.version if pin else None
         view = memoryview(read.data)
         for position in request.members:
             offset, count = ranges[position]

@@ -83,7 +83,7 @@ def _rows(
     block_of = rows // height
     touched, member = np.unique(block_of, return_inverse=True)
     ranges = list(zip(blocks.offsets[touched].tolist(), blocks.lengths[touched].tolist(), strict=True))
-    data = fetch(tally.storage, blocks.blob, ranges, blocks.version, length=blocks.length)
+    data = fetch(tally.storage, blocks.blob, ranges, blocks.version, length=blocks.length, pin=layout.format.compressed)
     values = np.empty((rows.size, columns.stop - columns.start), layout.format.dtype)
     with tally.decoding():
         for i, (block, stored) in enumerate(zip(touched.tolist(), data, strict=True)):

@@ -133,7 +133,7 @@ def read_series(tally: Tally, layout: ItemLayout, layer: int, times: range, cell
         elif layout.format.compressed:
             once_more(lambda: _multi_series(tally, layout, layer, part, wanted, into))
         else:
-            _raw_series(tally, layout, layer, part, wanted, into)
+            once_more(lambda: _raw_series(tally, layout, layer, part, wanted, into))
 
     read_all(read, _time_parts(layout, times))
     return values
