@@ -16,7 +16,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         "demo", parents=[common], help="make the sample dataset and open it",
         description="Makes the sample dataset (computed, nothing is fetched) where it is not there yet, and opens it.")
     parser.add_argument("--folder", type=Path, help="where to make it (the user's data folder)")
-    parser.add_argument("--no-gui", action="store_true", help="print what it holds and how it is stored, in place of a window")
+    parser.add_argument("--no-gui", action="store_true", help="print what it holds and how it is stored; no window")
     parser.set_defaults(run=run)
 
 

@@ -126,7 +126,7 @@ def _print_plan(out: Output, plan: Mapping[str, Any]) -> None:
     out.title(f"Would import to {plan['dataset']}")
     span = f", {times['first']} to {times['last']} ({times['calendar']})" if times["first"] else ""
     out.facts([
-        ("Grid", f"{plan['grid']} ({plan['kind']}), {plan['rows']:,} x {plan['columns']:,} cells".removeprefix(" ")),
+        ("Grid", f"{plan['grid']} {plan['kind']}, {plan['rows']:,} x {plan['columns']:,} cells".lstrip()),
         ("Times", f"{counted(times['count'], 'time')}{span}"),
         ("Raw size", size(plan["raw_bytes"])),
     ])

@@ -25,7 +25,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     from mdstudio.engine.dataset import Dataset
 
     dataset = Dataset.open(args.dataset)
-    facts = dataset.inspect()
+    facts = dict(dataset.inspect())
     if args.pages:
         facts["pages"] = _pages(dataset, args)
     if out.json:
@@ -77,7 +77,7 @@ def _pages(dataset: Any, args: argparse.Namespace) -> list[dict[str, Any]]:
     time = metadata.times.find(args.time)
     rows: list[dict[str, Any]] = []
     for item in items:
-        layers = range(item.layer_count) if item.layers else [None]
+        layers: list[int | None] = list(range(item.layer_count)) if item.layers else [None]
         if args.layer is not None:
             layers = [layer_index(item, args.layer)]
         for layer in layers:
@@ -86,16 +86,16 @@ def _pages(dataset: Any, args: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def _page_rows(table: Any, item: str, time: str, layer: int | None) -> list[dict[str, Any]]:
-    extents: dict[int, list[int]] = {}
-    for page, *box in zip(table.rect_page, table.row0, table.row1, table.column0, table.column1, strict=True):
+    extents: dict[int, list[int]] = {}  # of a TimeSeries block of several rectangles: the box around them
+    for at, *box in zip(table.rect_page, table.row0, table.row1, table.column0, table.column1, strict=True):
         row0, row1, column0, column1 = map(int, box)
-        known = extents.setdefault(int(page), [row0, row1, column0, column1])
+        known = extents.setdefault(int(at), [row0, row1, column0, column1])
         known[:] = [min(known[0], row0), max(known[1], row1), min(known[2], column0), max(known[3], column1)]
     return [
-        {"item": item, "time": time, "layer": layer, "blob": table.blob, "page": int(page), "offset": int(offset),
-         "length": int(length), "raw": int(raw), "ratio": int(length) / int(raw),
-         "rows": extents[int(page)][:2], "columns": extents[int(page)][2:]}
-        for page, offset, length, raw in zip(table.page, table.offset, table.length, table.raw, strict=True)
+        {"item": item, "time": time, "layer": layer, "blob": table.blob_of(at), "page": int(table.page[at]),
+         "offset": int(table.offset[at]), "length": int(table.length[at]), "raw": int(table.raw[at]),
+         "ratio": int(table.length[at]) / int(table.raw[at]), "rows": extents[at][:2], "columns": extents[at][2:]}
+        for at in range(len(table))
     ]
 
 

@@ -14,7 +14,6 @@ class Output:
 
     def __init__(self, as_json: bool) -> None:
         self.json = as_json
-        self._console: Any = None
 
     def document(self, data: Mapping[str, Any]) -> None:
         """The command's one JSON document."""
@@ -32,7 +31,7 @@ class Output:
         """A heading; bold on a terminal."""
         from rich.text import Text
 
-        self._rich().print(Text(text, style="bold"))
+        self._print(Text(text, style="bold"))
 
     def facts(self, facts: Sequence[tuple[str, str]]) -> None:
         """Names and values, one a line; empty values are left out."""
@@ -45,7 +44,7 @@ class Output:
         for name, value in facts:
             if value:
                 grid.add_row(Text(f"  {name}", style="dim"), Text(value))
-        self._rich().print(grid)
+        self._print(grid)
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """A table; a column whose name starts with ">" is right-aligned."""
@@ -59,15 +58,16 @@ class Output:
                              overflow="fold")
         for row in rows:
             table.add_row(*(Text(cell) for cell in row))
-        self._rich().print(table)
+        self._print(table)
 
-    def _rich(self) -> Any:
-        if self._console is None:
-            from rich.console import Console
+    def _print(self, renderable: Any) -> None:
+        """Without the blanks that fill up a line; a pipe has no width: nothing is folded there, a row stays a line."""
+        from rich.console import Console
 
-            # a pipe has no width: no table is folded there, so that a line stays a row
-            self._console = Console(highlight=False, width=None if sys.stdout.isatty() else 1000)
-        return self._console
+        console = Console(highlight=False, width=None if sys.stdout.isatty() else 1000)
+        with console.capture() as captured:
+            console.print(renderable)
+        print("\n".join(line.rstrip() for line in captured.get().rstrip("\n").split("\n")))
 
 
 def plain(value: Any) -> Any:

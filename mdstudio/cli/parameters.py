@@ -24,11 +24,13 @@ def parameter_help(environ: Mapping[str, str]) -> str:
     for name, text in DESCRIPTIONS.items():
         lines += textwrap.wrap(text, WIDTH, initial_indent=f"  {name:<20}", subsequent_indent=" " * 22)
     lines += ["", "compression in force here where none is given:"]
-    lines += [f"  {_KINDS.get(d.kind, d.kind):<22}{d.value:<12}({'code default' if d.origin == 'default' else d.origin})"
-              for d in effective_defaults(environ)]
-    lines += ["", *_wrapped(f"{RECOMMENDED_COMPRESSION} is recommended for all of them, ZstdFastAuto for data that must be "
-                            "written fast or is appended to often: --set Compression=ZstdAuto. Every reader of the data "
-                            "must know a compression before it is used.", 0)]
+    for default in effective_defaults(environ):
+        origin = "code default" if default.origin == "default" else default.origin
+        lines.append(f"  {_KINDS.get(default.kind, default.kind):<22}{default.value:<12}({origin})")
+    advice = (f"{RECOMMENDED_COMPRESSION} is recommended for all of them, ZstdFastAuto for data that must be "
+              "written fast or is appended to often: --set Compression=ZstdAuto. Every reader of the data must know a "
+              "compression before it is used.")
+    lines += ["", *_wrapped(advice, 0)]
     return "\n".join(lines) + "\n"
 
 

@@ -85,8 +85,9 @@ def _map_netcdf(path: Path, result: MapResult, dataset: Any) -> None:
             _set(variable, attributes)
             variable.set_auto_maskandscale(False)
             variable[...] = values
+        _moment(file, result, dataset)
         variable = file.createVariable(
-            _netcdf_name(item.name, {row_name, column_name, *names}), item.numpy, (row_name, column_name), zlib=True,
+            _netcdf_name(item.name, set(file.variables)), np.dtype(item.dtype), (row_name, column_name), zlib=True,
             complevel=4, shuffle=True, fill_value=False if item.no_data is None else item.numpy.type(item.no_data))
         variable.set_auto_maskandscale(False)
         _set(variable, item.attributes)
@@ -96,13 +97,29 @@ def _map_netcdf(path: Path, result: MapResult, dataset: Any) -> None:
             variable.setncattr("add_offset", packed(item.offset or 0.0))
         if item.unit:
             variable.setncattr("units", item.unit)
-        if plane:
-            variable.setncattr("coordinates", " ".join(names[::-1]))
+        scalars = [name for name, v in file.variables.items() if not v.dimensions]
+        if plane or scalars:
+            variable.setncattr("coordinates", " ".join([*(names[::-1] if plane else ()), *scalars]))
         if domain.grid_mapping:
             mapping = file.createVariable("crs", "i4")
             _set(mapping, domain.grid_mapping)
             variable.setncattr("grid_mapping", "crs")
         variable[...] = _outside_as_no_data(result)
+
+
+def _moment(file: Any, result: MapResult, dataset: Any) -> None:
+    """The time and the layer of the slice as scalar coordinates."""
+    times, item, request = dataset.metadata.times, result.item, result.request
+    if not times.static:
+        time = file.createVariable("time", "f8", ())
+        time.setncatts({"units": "seconds since 1970-01-01 00:00:00", "calendar": times.calendar,
+                        "standard_name": "time"})
+        time[...] = int(times.microseconds[request.time]) / 1e6
+    if item.layers:
+        layer = file.createVariable(_netcdf_name(item.layers.name, set(file.variables)), "f8", ())
+        layer.setncatts({key: value for key, value in (("units", item.layers.unit), ("positive", item.layers.positive))
+                         if value})
+        layer[...] = item.layers.values[request.layer or 0]
 
 
 def _outside_as_no_data(result: MapResult) -> Array:

@@ -1,6 +1,7 @@
 """Compare two datasets, or a dataset with the files it was made of: stored bits, coordinates, times, units.
 
-One slice of each side is in memory at a time, whatever the sizes.
+Block by block: a tile over one time group where a side is TimeSeries, a band of rows of one time otherwise; so each
+stored page is decoded once, and memory does not depend on the sizes.
 """
 
 from __future__ import annotations
@@ -8,60 +9,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from mdstudio.engine.errors import NotFoundError
-from mdstudio.engine.model import Array, Description, GridDomain, Item
+from mdstudio.engine.model import GridDomain, Item
 from mdstudio.engine.progress import Progress
-from mdstudio.engine.requests import MapRequest
 from mdstudio.engine.storage import redact
 from mdstudio.engine.times import TimeAxis
+from mdstudio.jobs.sides import Block, DatasetSide, Side, SourceSide, blocks
 
-if TYPE_CHECKING:
-    from mdstudio.engine.dataset import Dataset
-    from mdstudio.sources.contract import Source
-
-
-class Side(Protocol):
-    """One of the two: what it holds, and its stored slices."""
-
-    items: tuple[Item, ...]
-    times: TimeAxis
-    domain: GridDomain
-
-    def slice(self, item: Item, time: int, layer: int) -> Array:
-        """(rows, columns) as stored; layer -1 for an item without layers."""
-
-
-class _DatasetSide:
-    def __init__(self, dataset: Dataset) -> None:
-        self._dataset = dataset
-        self.items, self.times, self.domain = dataset.metadata.items, dataset.metadata.times, dataset.domain
-
-    def slice(self, item: Item, time: int, layer: int) -> Array:
-        return self._dataset.map(MapRequest(item.name, time, layer if layer >= 0 else None)).stored
-
-
-class _SourceSide:
-    def __init__(self, source: Source, description: Description) -> None:
-        self._source, self._description = source, description
-        self.items, self.times, self.domain = description.items, description.times, description.domain
-
-    def slice(self, item: Item, time: int, layer: int) -> Array:
-        whole = slice(0, self.domain.rows), slice(0, self.domain.columns)
-        return self._source.read(self._description, item.name, slice(time, time + 1), layer, *whole)[0]
-
-
-@dataclass(frozen=True)
-class _Pair:
-    """The sides, and the time indices of each that mean the same time."""
-
-    a: Side
-    b: Side
-    times: tuple[tuple[int, int], ...]
+Difference = dict[str, Any]
 
 
 def compare(a: str, b: str | Sequence[str], progress: Progress, grid: str = "") -> dict[str, Any]:
@@ -74,128 +33,151 @@ def compare(a: str, b: str | Sequence[str], progress: Progress, grid: str = "") 
 
     Raises `NotFoundError`, `SourceError`, `DamagedDataError`, `Cancelled`.
     """
-    with _opened([a], grid) as candidates_a, _opened([b] if isinstance(b, str) else list(b), grid) as candidates_b:
+    with _opened([a], grid, progress) as candidates_a, \
+            _opened([b] if isinstance(b, str) else list(b), grid, progress) as candidates_b:
         side_a, side_b = max(((x, y) for x in candidates_a for y in candidates_b), key=_likeness)
-        times = _common_times(side_a.times, side_b.times)
-        names_a, names_b = {i.name: i for i in side_a.items}, {i.name: i for i in side_b.items}
-        shared = [name for name in names_a if name in names_b]
-        progress.start(sum(names_a[n].layer_count for n in shared) * len(times), "slices")
-        pair = _Pair(side_a, side_b, times)
-        items = [_compare_item(pair, names_a[name], names_b[name], progress) for name in shared]
-        only_a, only_b = ([n for n in x if n not in y] for x, y in ((names_a, names_b), (names_b, names_a)))
-        items += [_missing(name, "a") for name in only_a if not isinstance(side_a, _SourceSide)]
-        items += [_missing(name, "b") for name in only_b if not isinstance(side_b, _SourceSide)]
-        if not shared and not items:
-            raise NotFoundError("The two have no item in common.", where=f"{redact(a)}")
-        result: dict[str, Any] = {
-            "items": items,
-            "coordinates_equal": _coordinates_equal(side_a.domain, side_b.domain),
-            "times_equal": side_a.times == side_b.times,
-            "units_equal": all(names_a[name].unit == names_b[name].unit for name in shared),
-            "not_in_a": only_b if isinstance(side_b, _SourceSide) else [],
-            "not_in_b": only_a if isinstance(side_a, _SourceSide) else [],
-        }
-    facts = ("coordinates_equal", "times_equal", "units_equal")
-    return {"equal": all(i["equal"] for i in items) and all(result[f] for f in facts), **result}
+        return _compare(side_a, side_b, progress)
+
+
+def _compare(a: Side, b: Side, progress: Progress) -> dict[str, Any]:
+    items_a, items_b = {i.name: i for i in a.items}, {i.name: i for i in b.items}
+    shared = [name for name in items_a if name in items_b]
+    only_a, only_b = ([n for n in x if n not in y] for x, y in ((items_a, items_b), (items_b, items_a)))
+    times = _common_times(a.times, b.times)
+    facts = {name: _fact_difference(a, b, items_a[name], items_b[name]) for name in shared}
+    steps = list(blocks(a, b, times)) if any(fact is None for fact in facts.values()) else []
+    progress.start(sum(items_a[n].layer_count for n in shared if facts[n] is None) * len(steps), "blocks")
+    items = [_compare_item(a, b, items_a[name], items_b[name], facts[name], steps, len(times), progress)
+             for name in shared]
+    items += [_missing(name, "a") for name in only_a if not isinstance(a, SourceSide)]
+    items += [_missing(name, "b") for name in only_b if not isinstance(b, SourceSide)]
+    if not items:
+        raise NotFoundError("The two have no item in common.", where=a.name)
+    result = {
+        "coordinates_equal": _coordinates_equal(a.domain, b.domain),
+        "times_equal": a.times == b.times,
+        "units_equal": all(items_a[name].unit == items_b[name].unit for name in shared),
+    }
+    return {
+        "equal": all(item["equal"] for item in items) and all(result.values()), "items": items, **result,
+        "not_in_a": only_b if isinstance(b, SourceSide) else [],
+        "not_in_b": only_a if isinstance(a, SourceSide) else [],
+    }
 
 
 @contextmanager
-def _opened(locations: Sequence[str], grid: str) -> Iterator[list[Side]]:
+def _opened(locations: Sequence[str], grid: str, progress: Progress) -> Iterator[list[Side]]:
     """The sides that a location may stand for: one of a dataset, one a grid of source files."""
     from mdstudio.engine.dataset import Dataset
     from mdstudio.sources.registry import open_source
 
     if len(locations) == 1 and not os.path.isfile(locations[0]):
-        yield [_DatasetSide(Dataset.open(locations[0]))]
+        yield [DatasetSide(Dataset.open(locations[0]), progress)]
         return
     with open_source(locations) as source:
         descriptions = [d for d in source.descriptions() if grid in ("", d.name)]
         if not descriptions:
             names = ", ".join(d.name for d in source.descriptions())
             raise NotFoundError(f"There is no grid '{grid}'; it has {names}.", where=redact(locations[0]))
-        yield [_SourceSide(source, description) for description in descriptions]
+        yield [SourceSide(source, description, redact(locations[0])) for description in descriptions]
 
 
-def _likeness(pair: tuple[Side, Side]) -> tuple[int, bool]:
-    """How likely two sides are the same grid: items in common, then the shape."""
+def _likeness(pair: tuple[Side, Side]) -> tuple[int, bool, bool]:
+    """How likely two sides are the same grid: items in common, then the shape and the times."""
     a, b = pair
     shared = {i.name for i in a.items} & {i.name for i in b.items}
-    return len(shared), (a.domain.rows, a.domain.columns) == (b.domain.rows, b.domain.columns)
+    return len(shared), _shape(a) == _shape(b), a.times == b.times
 
 
-def _common_times(a: TimeAxis, b: TimeAxis) -> tuple[tuple[int, int], ...]:
+def _shape(side: Side) -> tuple[int, int]:
+    return side.domain.rows, side.domain.columns
+
+
+def _common_times(a: TimeAxis, b: TimeAxis) -> list[tuple[int, int]]:
+    """Indices in A and B of the times that both have."""
     if a.static or b.static:
-        return ((0, 0),) if a.static and b.static else ()
+        return [(0, 0)] if a.static and b.static else []
     if a.calendar != b.calendar:
-        return ()
+        return []
     _, at_a, at_b = np.intersect1d(a.microseconds, b.microseconds, assume_unique=True, return_indices=True)
-    return tuple(zip(at_a.tolist(), at_b.tolist(), strict=True))
+    return list(zip(at_a.tolist(), at_b.tolist(), strict=True))
 
 
 def _missing(name: str, side: str) -> dict[str, Any]:
-    return {"name": name, "equal": False, "times_compared": 0, "first_difference": {"only_in": side}}
+    return {"name": name, "equal": False, "times_compared": 0, "times_different": 0,
+            "first_difference": {"only_in": side}}
 
 
-def _compare_item(pair: _Pair, a: Item, b: Item, progress: Progress) -> dict[str, Any]:
-    """One item: its facts first, then every common time and layer; goes on after a difference to count its times."""
-    as_float = {a.dtype, b.dtype} == {"float32", "float64"}
-    result: dict[str, Any] = {"name": a.name, "equal": False, "times_compared": 0, "times_different": 0,
-                              "first_difference": _fact_difference(pair, a, b, as_float)}
-    if as_float:
+def _compare_item(a: Side, b: Side, item_a: Item, item_b: Item, fact: Difference | None, steps: Sequence[Block],
+                  times: int, progress: Progress) -> dict[str, Any]:
+    """One item; goes on after the first difference, to count the times that differ."""
+    result: dict[str, Any] = {"name": item_a.name, "equal": False, "times_compared": 0, "times_different": 0,
+                              "first_difference": fact}
+    if as_float(item_a, item_b):
         result["compared_as"] = "float32"
-    if result["first_difference"] is not None:
-        progress.advance(a.layer_count * len(pair.times))
+    if fact is not None:
         return result
-    for time_a, time_b in pair.times:
-        different = False
-        for layer in a.layer_ids():
-            difference = _slice_difference(pair.a.slice(a, time_a, layer), pair.b.slice(b, time_b, layer), as_float)
-            if difference is not None and result["first_difference"] is None:
-                result["first_difference"] = {
-                    "time": pair.a.times.text(time_a), "time_index": time_a, "layer": layer if layer >= 0 else None,
-                    **difference}
-            different |= difference is not None
+    different: set[int] = set()
+    first: Difference | None = None
+    for layer in item_a.layer_ids():
+        for block in steps:
+            found = _block_difference(a, b, item_a, item_b, layer, block)
+            if found is not None:
+                different.update(found.pop("times"))
+                first = found if first is None else min(first, found, key=_order)
             progress.advance()
-        result["times_compared"] += 1
-        result["times_different"] += different
-    return result | {"equal": not result["times_different"]}
+    return result | {"equal": first is None, "times_compared": times, "times_different": len(different),
+                     "first_difference": first}
 
 
-def _fact_difference(pair: _Pair, a: Item, b: Item, as_float: bool) -> dict[str, Any] | None:
+def _order(difference: Difference) -> tuple[int, int, int, int]:
+    layer = difference["layer"]
+    return difference["time_index"], -1 if layer is None else layer, difference["row"], difference["column"]
+
+
+def as_float(a: Item, b: Item) -> bool:
+    """W4: whether float32 of doubles is compared."""
+    return {a.dtype, b.dtype} == {"float32", "float64"}
+
+
+def _fact_difference(a: Side, b: Side, item_a: Item, item_b: Item) -> Difference | None:
     """The first fact that makes stored bits incomparable or mean another value."""
-    shapes = [(side.domain.rows, side.domain.columns) for side in (pair.a, pair.b)]
     facts: dict[str, tuple[Any, Any]] = {
-        "shape": (shapes[0], shapes[1]),
-        "type": ("", "") if as_float else (a.dtype, b.dtype),
-        "layers": (a.layers.values if a.layers else None, b.layers.values if b.layers else None),
-        "scale": (a.scale, b.scale),
-        "offset": (a.offset, b.offset),
-        "no_data": (a.no_data, b.no_data),
+        "shape": (_shape(a), _shape(b)),
+        "type": ("", "") if as_float(item_a, item_b) else (item_a.dtype, item_b.dtype),
+        "layers": (item_a.layers.values if item_a.layers else None, item_b.layers.values if item_b.layers else None),
+        "scale": (item_a.scale, item_b.scale),
+        "offset": (item_a.offset, item_b.offset),
+        "no_data": (item_a.no_data, item_b.no_data),
     }
     for fact, (left, right) in facts.items():
-        if as_float and fact == "no_data" and None not in (left, right):
+        if as_float(item_a, item_b) and fact == "no_data" and None not in (left, right):
             left, right = np.float32(left).item(), np.float32(right).item()
-        if not _same(left, right):
+        both_nan = isinstance(left, float) and isinstance(right, float) and left != left and right != right
+        if left != right and not both_nan:
             return {"fact": fact, "a": left, "b": right}
     return None
 
 
-def _same(a: Any, b: Any) -> bool:
-    return bool(a == b or (a is not None and b is not None and not isinstance(a, tuple | str) and a != a and b != b))
-
-
-def _slice_difference(a: Array, b: Array, as_float: bool) -> dict[str, Any] | None:
-    if as_float:
-        with np.errstate(over="ignore", invalid="ignore"):
-            a, b = a.astype("<f4"), b.astype("<f4")
-    bits = np.dtype(f"<u{a.dtype.itemsize}")
-    unequal = np.ascontiguousarray(a).view(bits) != np.ascontiguousarray(b).view(bits)
+def _block_difference(a: Side, b: Side, item_a: Item, item_b: Item, layer: int, block: Block) -> Difference | None:
+    """The first difference of a block in time, row, column order, with the time indices of A that differ."""
+    left = a.read(item_a, block.times_a, layer, block.rows, block.columns)
+    right = b.read(item_b, block.times_b, layer, block.rows, block.columns)
+    if as_float(item_a, item_b):
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            left, right = left.astype("<f4"), right.astype("<f4")
+    bits = np.dtype(f"<u{left.dtype.itemsize}")
+    unequal = np.ascontiguousarray(left).view(bits) != np.ascontiguousarray(right).view(bits)
     if not unequal.any():
         return None
-    row, column = map(int, np.unravel_index(int(np.argmax(unequal)), unequal.shape))
-    return {"row": row, "column": column, "cells_different": int(unequal.sum()),
-            "a": a[row, column].item(), "b": b[row, column].item(),
-            "a_bits": _hex(a[row, column], bits), "b_bits": _hex(b[row, column], bits)}
+    time, row, column = map(int, np.unravel_index(int(np.argmax(unequal)), unequal.shape))
+    one, other = left[time, row, column], right[time, row, column]
+    return {
+        "time": a.times.text(block.times_a.start + time), "time_index": block.times_a.start + time,
+        "layer": layer if layer >= 0 else None, "row": block.rows.start + row, "column": block.columns.start + column,
+        "a": one.item(), "b": other.item(), "a_bits": _hex(one, bits), "b_bits": _hex(other, bits),
+        "times": (np.flatnonzero(unequal.any(axis=(1, 2))) + block.times_a.start).tolist(),
+    }
 
 
 def _hex(value: Any, bits: np.dtype[Any]) -> str:
@@ -203,7 +185,7 @@ def _hex(value: Any, bits: np.dtype[Any]) -> str:
 
 
 def _coordinates_equal(a: GridDomain, b: GridDomain) -> bool:
-    """Whether the axes and, where both have them, the true coordinates are the same numbers."""
+    """Whether axes and true coordinates are the same numbers."""
     pairs = [(a.x, b.x), (a.y, b.y), (a.longitude, b.longitude), (a.latitude, b.latitude)]
     return a.kind == b.kind and all(
         (x is None) == (y is None) and (x is None or y is None or np.array_equal(x, y, equal_nan=x.dtype.kind == "f"))
@@ -221,6 +203,6 @@ def describe_difference(difference: Mapping[str, Any] | None) -> str:
     time = difference["time"] or "the only time"
     layer = "" if difference["layer"] is None else f", layer {difference['layer']}"
     a, b = f"{difference['a']!r}", f"{difference['b']!r}"
-    if a == b:  # two NaNs, two zeros: the bits tell them apart
+    if a == b:  # two NaNs: the bits tell them apart
         a, b = f"{a} ({difference['a_bits']})", f"{b} ({difference['b_bits']})"
     return f"{time}{layer}, row {difference['row']}, column {difference['column']}: {a} and {b}"

@@ -82,13 +82,14 @@ def run_recipe(recipe: Recipe, progress: Progress, environ: Mapping[str, str] | 
     with planned(recipe, environ) as (source, plan):
         for note in plan.settings.notes:
             progress.note(note)
-        for dropped in plan.description.dropped:
-            progress.note(f"{dropped.what}: {dropped.reason}" + (f" ({dropped.count})" if dropped.count > 1 else ""))
+        for left in plan.description.dropped:
+            progress.note(f"{left.what}: {left.reason}" + (f" ({left.count})" if left.count > 1 else ""))
+        before = set(source.dropped())  # those of every grid; what reading finds comes on top
         written = create_dataset(
             target, dataset_name(recipe.target), plan.description, _Slices(source, plan.description), plan.settings,
             progress, plan.environ,
         )
-        dropped_all = merge_dropped(plan.description.dropped, source.dropped())
+        dropped = (*plan.description.dropped, *(d for d in source.dropped() if d not in before))
     return {
         "dataset": target.location,
         "items": written.items,
@@ -96,7 +97,7 @@ def run_recipe(recipe: Recipe, progress: Progress, environ: Mapping[str, str] | 
         "raw_bytes": written.raw_bytes,
         "stored_bytes": written.stored_bytes,
         "seconds": round(written.seconds, 3),
-        "dropped": dropped_json(dropped_all),
+        "dropped": dropped_json(dropped),
     }
 
 
@@ -113,7 +114,10 @@ def planned(recipe: Recipe, environ: Mapping[str, str] | None = None) -> Iterato
     writer = parse_parameters(parameter_list(recipe.writer_parameters), "writer")
     reader = parse_parameters(parameter_list(recipe.reader_parameters), "reader")
     with open_source(recipe.sources, reader) as source:
-        description = choose_items(choose_grid(source.descriptions(), recipe), recipe.items)
+        grid = choose_grid(source.descriptions(), recipe)
+        others = (Dropped(i.name, f"in another grid, {d.name}") for d in source.descriptions() if d is not grid
+                  for i in d.items)
+        description = choose_items(replace(grid, dropped=(*grid.dropped, *others)), recipe.items)
         yield source, Plan(recipe, description, choose_settings(description, writer, environ), environ)
 
 
@@ -178,15 +182,6 @@ def _item(items: Sequence[Item], name: str) -> Item:
     near = get_close_matches(name, by_name, 1, 0.0)
     raise NotFoundError(f"The source has no item '{name}'; it has {', '.join(by_name)}.",
                         advice=f"Did you mean '{near[0]}'?" if near else "")
-
-
-def merge_dropped(*parts: Sequence[Dropped]) -> tuple[Dropped, ...]:
-    """All that was dropped; the same thing for the same reason once, with its largest count."""
-    counts: dict[tuple[str, str], int] = {}
-    for dropped in (d for part in parts for d in part):
-        key = (dropped.what, dropped.reason)
-        counts[key] = max(counts.get(key, 0), dropped.count)
-    return tuple(Dropped(what, reason, count) for (what, reason), count in counts.items())
 
 
 def dropped_json(dropped: Sequence[Dropped]) -> list[dict[str, Any]]:
