@@ -49,11 +49,12 @@ HOURS = {"units": "hours since 2000-01-01", "standard_name": "time"}
 def add_axes(group: Any, times: Any = (0, 1, 2), rows: int = 4, columns: int = 5, hours: Mapping[str, Any] = HOURS,
              unlimited: bool = False) -> None:
     """lon, lat (descending) and, unless `times` is None, time."""
+    group.createDimension("lon", columns)
+    group.createDimension("lat", rows)
     add(group, "lon", ["lon"], np.linspace(0, 8, columns, dtype="f4"), LON)
     add(group, "lat", ["lat"], np.linspace(60, 50, rows, dtype="f4"), LAT)
     if times is not None:
-        if unlimited:
-            group.createDimension("time", None)
+        group.createDimension("time", None if unlimited else len(np.atleast_1d(times)))
         add(group, "time", ["time"], np.asarray(times), hours)
 
 
