@@ -82,8 +82,8 @@ def recipe_of(args: argparse.Namespace) -> Recipe:
         data[key] = kept + [{"name": name, "value": value} for name, value in assigned.items()]
     if args.items:
         data["items"] = [part.replace("\\,", ",").strip() for part in _split(args.items)]
-    options = {"grid": args.grid, "workers": args.workers, "replace": args.replace}
-    data |= {key: value for key, value in options.items() if value not in ("", None, False)}
+    options = {"grid": args.grid or None, "workers": args.workers, "replace": args.replace or None}
+    data |= {key: value for key, value in options.items() if value is not None}
     return Recipe.from_json(data)
 
 

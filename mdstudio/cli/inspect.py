@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
+from mdstudio.cli.opening import open_dataset
 from mdstudio.cli.output import Output, counted, number, size
 
 
@@ -22,9 +23,8 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    from mdstudio.engine.dataset import Dataset
 
-    dataset = Dataset.open(args.dataset)
+    dataset = open_dataset(args.dataset)
     facts = dict(dataset.inspect())
     if args.pages:
         facts["pages"] = _pages(dataset, args)

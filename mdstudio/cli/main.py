@@ -71,7 +71,7 @@ def _parser() -> Parser:
         usage="mdstudio [LOCATION]\n       mdstudio COMMAND ... ",
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and stop")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser, prog="mdstudio")
     for module in COMMANDS.values():
         importlib.import_module(f"mdstudio.cli.{module}").add_parser(commands, common_options())
     return parser

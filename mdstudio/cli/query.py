@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mdstudio.cli.files import format_of
+from mdstudio.cli.opening import open_dataset
 from mdstudio.cli.output import Output, counted, number, size
 from mdstudio.cli.progress import shown_progress
 from mdstudio.cli.select import bbox, layer_index, point, points_of_csv, time_range
@@ -55,11 +56,10 @@ def _common(parser: argparse.ArgumentParser) -> None:
 
 def run_map(args: argparse.Namespace, out: Output) -> int:
     from mdstudio.cli.results import write_map
-    from mdstudio.engine.dataset import Dataset
     from mdstudio.engine.requests import MapRequest
 
     ending = format_of(args.out, MAP_FORMATS) if args.out else ""
-    dataset = Dataset.open(args.dataset)
+    dataset = open_dataset(args.dataset)
     item = dataset.item(args.item)
     time = dataset.metadata.times.find(args.time)
     layer = None if args.layer is None else layer_index(item, args.layer)
@@ -96,14 +96,13 @@ def run_map(args: argparse.Namespace, out: Output) -> int:
 
 def run_series(args: argparse.Namespace, out: Output) -> int:
     from mdstudio.cli.results import write_series
-    from mdstudio.engine.dataset import Dataset
     from mdstudio.engine.requests import SeriesRequest
 
     ending = format_of(args.out, SERIES_FORMATS) if args.out else ""
     points = (*args.point, *(points_of_csv(args.points) if args.points else ()))
     if not points:
         raise UsageError("A series needs at least one point.", advice="Give --point x,y or --points FILE.csv.")
-    dataset = Dataset.open(args.dataset)
+    dataset = open_dataset(args.dataset)
     item = dataset.item(args.item)
     layer = None if args.layer is None else layer_index(item, args.layer)
     start, stop = time_range(dataset.metadata.times, args.first, args.last)

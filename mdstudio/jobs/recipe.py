@@ -58,7 +58,7 @@ class Recipe:
             "readerParameters": parameter_list(self.reader_parameters),
         }
         optional = {"items": list(self.items), "grid": self.grid, "replace": self.replace, "workers": self.workers}
-        return data | {key: value for key, value in optional.items() if value not in ([], "", False, None)}
+        return data | {key: value for key, value in optional.items() if value or value == 0 and value is not False}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Recipe:

@@ -164,11 +164,11 @@ def choose_items(description: Description, names: Sequence[str]) -> Description:
     """The description with the named items only (`#n` counts from 0), in the order given; all for no names."""
     if not names:
         return description
-    items = tuple(dict.fromkeys(_item(description.items, name) for name in names))
-    left = [i.name for i in description.items if i not in items]
+    chosen = {item.name: item for item in (_item(description.items, name) for name in names)}
+    left = [i.name for i in description.items if i.name not in chosen]
     return replace(
-        description, items=items,
-        hints={i.name: description.hints[i.name] for i in items if i.name in description.hints},
+        description, items=tuple(chosen.values()),
+        hints={name: hints for name, hints in description.hints.items() if name in chosen},
         dropped=(*description.dropped, *(Dropped(name, "not chosen") for name in left)),
     )
 

@@ -1,0 +1,25 @@
+"""Open the dataset that a person names, with a word of help where it is something else."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from mdstudio.engine.errors import NotADatasetError, NotFoundError
+from mdstudio.jobs.recipe import command_text
+
+if TYPE_CHECKING:
+    from mdstudio.engine.dataset import Dataset
+
+
+def open_dataset(location: str) -> Dataset:
+    """The dataset at a location; a file that was never imported is answered with the command that does."""
+    from mdstudio.engine.dataset import Dataset
+
+    try:
+        return Dataset.open(location)
+    except NotFoundError:
+        if not os.path.isfile(location):
+            raise
+    command = command_text(["mdstudio", "import", location, "DATASET"])
+    raise NotADatasetError("This is a file, no MD dataset.", where=location, advice=f"Make one of it: {command}.")
