@@ -93,8 +93,9 @@ class AzureStorage:
         committed, _ = self._send(
             name, lambda: self._blob(name).get_block_list("committed", raw_response_hook=_keep_headers(headers))
         )
-        if "etag" not in headers:
-            raise NotFoundError("The blob has staged blocks but was never committed.", where=self._where(name))
+        if not committed:  # put whole, or never committed; the answer does not tell which, nor have an ETag for sure
+            whole = self.properties(name)
+            return BlockList((), whole.length, whole.version)
         blocks = tuple(Block(str(block.id), int(block.size)) for block in committed)
         return BlockList(blocks, int(headers["x-ms-blob-content-length"]), _plain(headers["etag"]))
 
