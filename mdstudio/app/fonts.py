@@ -56,6 +56,8 @@ def _font(role: str) -> QFont:
     font.setWeight(QFont.Weight(weight))
     font.setHintingPreference(QFont.HintingPreference.PreferNoHinting)
     font.setFeature(QFont.Tag("tnum"), 1)
+    if family == _MONO:
+        font.setFeature(QFont.Tag("calt"), 0)  # no ligatures: "://" is three characters of a path
     if role == "over":
         font.setCapitalization(QFont.Capitalization.AllUppercase)
         font.setLetterSpacing(QFont.SpacingType.AbsoluteSpacing, 0.5)

@@ -79,6 +79,7 @@ QLineEdit[invalid="true"] { border: 1px solid $bad; }
 QLineEdit[invalid="true"]:focus { border: 2px solid $bad; }
 QLineEdit:disabled { color: $text3; background: $sunken; border-color: $line; }
 QLineEdit[dense="true"] { min-height: 24px; }
+QAbstractScrollArea { background: transparent; border: none; }
 QPlainTextEdit, QTextBrowser, QTextEdit { background: $sunken; border: 1px solid $line; border-radius: 6px;
   color: $text; selection-background-color: $accent; selection-color: $onaccent; padding: 4px; }
 QPlainTextEdit:focus, QTextBrowser:focus, QTextEdit:focus { border: 1px solid $accent; }
@@ -94,7 +95,6 @@ QMenu::item:disabled { color: $text3; }
 QMenu::separator { height: 1px; background: $line; margin: 4px 6px; }
 QToolTip { background: $surface; color: $text; border: 1px solid $line2; padding: 4px 6px; }
 
-QAbstractScrollArea { background: transparent; border: none; }
 QTableView, QTreeView, QListView { background: transparent; border: none; outline: none; color: $text;
   selection-background-color: $accentbg; selection-color: $text; }
 QHeaderView { background: transparent; border: none; }

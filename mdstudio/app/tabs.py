@@ -14,6 +14,7 @@ from mdstudio.app.theme import Theme
 DOCUMENT_HEIGHT = 36
 VIEW_HEIGHT = 43
 _MAX_WIDTH = 240
+KEYBOARD = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason, Qt.FocusReason.ShortcutFocusReason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class _Bar(QTabBar):
         return data if isinstance(data, TabLook) else TabLook("file")
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        self._ring = event.reason() != Qt.FocusReason.MouseFocusReason
+        self._ring = event.reason() in KEYBOARD
         super().focusInEvent(event)
         self.update()
 

@@ -65,6 +65,7 @@ class MainWindow(QMainWindow):
         self.places_model.set_places(self._place_locations)
         self._add_page(self.start, "Start", TabLook("overview"))
         self.restoreGeometry(preferences.state("geometry"))
+        self.setFocus()
 
     # -- opening ------------------------------------------------------------------------------------------------------
 
@@ -169,6 +170,7 @@ class MainWindow(QMainWindow):
         self.stack_page(self.start)
 
     def toggle_jobs(self) -> None:
+        self.jobs.show()
         self.jobs.set_open(not self.jobs.is_open(), by_person=True)
 
     def toggle_places(self) -> None:
@@ -304,7 +306,8 @@ class MainWindow(QMainWindow):
             self.statusbar.set_place(place, words, status or "ok")
 
     def _view_changed(self, key: str) -> None:
-        """The dock is open on Overview and closed elsewhere, or as it was left."""
+        """The dock is open on Overview and closed elsewhere, or as it was left; on Start only when there are jobs."""
+        self.jobs.setVisible(key != "start" or bool(self.queue.jobs))
         if key:
             self.jobs.set_open(bool(self.queue.jobs) and self.preferences.flag(f"jobs-open/{key}", key == "overview"))
 
@@ -332,6 +335,7 @@ class MainWindow(QMainWindow):
         self._follow(self.queue.add(recipe))
 
     def _follow(self, job: Job) -> None:
+        self.jobs.show()
         self.jobs.set_open(True)
         self.jobs.select(job)
 

@@ -13,6 +13,7 @@ from mdstudio.app.theme import Theme
 from mdstudio.app.widgets.badge import HEIGHT as BADGE_HEIGHT
 from mdstudio.app.widgets.badge import paint_badge
 from mdstudio.app.widgets.bars import paint_bar
+from mdstudio.app.widgets.checks import BOX, paint_check
 
 if TYPE_CHECKING:
     from mdstudio.app.widgets.table import Cell, Column
@@ -46,6 +47,9 @@ class RowDelegate(QStyledItemDelegate):
                 if cell.text:
                     top = rect.y() + (rect.height() - BADGE_HEIGHT) / 2
                     paint_badge(painter, QPointF(inner.x(), top), cell.text, cell.status, cell.icon)
+            case "check":
+                if cell.checked is not None:
+                    paint_check(painter, QRectF(inner.x(), rect.center().y() - BOX / 2, BOX, BOX), cell.checked)
             case "bar":
                 self._number(painter, inner.adjusted(0, 0, -(BAR_WIDTH + PAD), 0), cell, column)
                 track = QRectF(inner.right() - BAR_WIDTH, rect.center().y() - 3, BAR_WIDTH, 6)

@@ -22,14 +22,14 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QMouseEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QSizePolicy, QTableView, QWidget
 
 from mdstudio.app.formats import MINUS, SPACE, THIN
 from mdstudio.app.widgets.delegate import CELL_ROLE, COLUMN_ROLE, HEADER_HEIGHT, ROW_HEIGHT, HeaderView, RowDelegate
 
 AnyIndex = QModelIndex | QPersistentModelIndex
-CellKind = Literal["text", "number", "mono", "bar", "badge"]
+CellKind = Literal["text", "number", "mono", "bar", "badge", "check"]
 _SORT_ROLE = Qt.ItemDataRole.UserRole + 3
 _NONE = QModelIndex()
 
@@ -61,6 +61,7 @@ class Cell:
         bar: fraction 0 to 1 of the column's shared scale; None for an empty track.
         status: of a badge ("neutral" or a name of the token table).
         muted: in `text3`: unknown or not read.
+        checked: of a "check" column; None where there is no box.
         sort: what sorts the row; the text where None.
     """
 
@@ -73,6 +74,7 @@ class Cell:
     status: str = "neutral"
     muted: bool = False
     strong: bool = False
+    checked: bool | None = None
     sort: float | str | None = None
     tip: str = ""
 
@@ -115,6 +117,8 @@ class TableModel(QAbstractTableModel):
                 return f"{column.title}: {cell.text} {cell.sub}".strip()
             case Qt.ItemDataRole.ToolTipRole:
                 return cell.tip or None
+            case Qt.ItemDataRole.CheckStateRole if cell.checked is not None:
+                return Qt.CheckState.Checked if cell.checked else Qt.CheckState.Unchecked
             case Qt.ItemDataRole.TextAlignmentRole:
                 right = column.kind in ("number", "bar")
                 side = Qt.AlignmentFlag.AlignRight if right else Qt.AlignmentFlag.AlignLeft
@@ -141,11 +145,12 @@ class Table(QTableView):
     """A table of whole rows, one selected at a time; copied with Ctrl C, sorted by a click on a header if allowed.
 
     Signals carry the row of the model (not of the sorted view): `row_selected` (-1: none), `row_activated` (double
-    click or Enter).
+    click or Enter), `row_toggled` (its box was clicked, or Space pressed).
     """
 
     row_selected = Signal(int)
     row_activated = Signal(int)
+    row_toggled = Signal(int)
 
     def __init__(self, columns: Sequence[Column], name: str, *, sortable: bool = False,
                  parent: QWidget | None = None) -> None:
@@ -210,7 +215,18 @@ class Table(QTableView):
             lines.append(_line(cells))
         return "\n".join(lines) + "\n"
 
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        super().mouseReleaseEvent(event)
+        index = self.indexAt(event.position().toPoint())
+        if index.isValid() and self.table_model.columns[index.column()].kind == "check":
+            self.row_toggled.emit(self._proxy.mapToSource(index).row())
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
+        checks = any(column.kind == "check" for column in self.table_model.columns)
+        if event.key() == Qt.Key.Key_Space and checks and self.selected_row() >= 0:
+            self.row_toggled.emit(self.selected_row())
+            event.accept()
+            return
         if event.matches(QKeySequence.StandardKey.Copy):
             row = self.selected_row()
             QGuiApplication.clipboard().setText(self.text() if row < 0 else _line(self.table_model.rows[row]))

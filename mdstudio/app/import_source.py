@@ -1,0 +1,143 @@
+"""The source side of an import: which grid, what it holds, which items are taken."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from mdstudio.app import formats
+from mdstudio.app.session import short_name
+from mdstudio.app.widgets import Badge, Button, Card, Cell, Column, Combo, KeyValueList, Label, Table
+from mdstudio.engine.model import Description, Item
+
+_KINDS = {"regular": "Regular grid", "projected": "Projected grid", "rotated": "Rotated grid",
+          "curvilinear": "Curvilinear grid"}
+
+
+class SourceCard(Card):
+    """Signal `changed`: another grid or other items were chosen."""
+
+    changed = Signal()
+
+    def __init__(self, sources: Sequence[str], parent: QWidget | None = None) -> None:
+        more = f"and {formats.count(len(sources) - 1)} more" if len(sources) > 1 else ""
+        super().__init__(short_name(sources[0]), more, parent=parent)
+        self._descriptions: Sequence[Description] = ()
+        self._taken: list[bool] = []
+        self.grid = Combo("Grid", "grid")
+        self.grid.currentIndexChanged.connect(self._grid_chosen)
+        self._facts = KeyValueList(spacing=6)
+        self.all = Button("All", kind="ghost", dense=True)
+        self.none = Button("None", kind="ghost", dense=True)
+        self.all.clicked.connect(lambda: self._take(True))
+        self.none.clicked.connect(lambda: self._take(False))
+        self._count = Label("", "dense", "text3")
+        head = QHBoxLayout()
+        head.addWidget(Label("Items", "dense-strong"))
+        head.addWidget(self._count, 1)
+        head.addWidget(self.all)
+        head.addWidget(self.none)
+        self.table = Table([Column("", "check", 36), Column("Item", stretch=True), Column("Type", "mono", 76),
+                            Column("Unit", width=90), Column("Layers", "number", 64), Column("Raw MB", "number", 84)],
+                           "Items to import")
+        self.table.row_toggled.connect(self._toggle)
+        self.table.row_activated.connect(self._toggle)
+        self._dropped = Badge("", "info")
+        self.body.addWidget(self.grid)
+        self.body.addWidget(self._facts)
+        self.body.addLayout(head)
+        self.body.addWidget(self.table, 1)
+        self.body.addWidget(self._dropped)
+        self._dropped.hide()
+        self.grid.hide()
+
+    def set_descriptions(self, descriptions: Sequence[Description]) -> None:
+        """Show what the source holds; the choice of items stays where the items are the same."""
+        before = [item.name for item in self.items()] if self._descriptions else None
+        index = max(0, self.grid.currentIndex())
+        self._descriptions = descriptions
+        self.grid.blockSignals(True)
+        self.grid.clear()
+        for i, description in enumerate(descriptions):
+            domain = description.domain
+            self.grid.addItem(f"{description.name or f'#{i}'}  ({formats.count(domain.columns)} \u00d7 "
+                              f"{formats.count(domain.rows)}, {formats.plural(len(description.items), 'item')})")
+        self.grid.setCurrentIndex(min(index, len(descriptions) - 1))
+        self.grid.blockSignals(False)
+        self.grid.setVisible(len(descriptions) > 1)
+        names = [item.name for item in self.description().items]
+        kept = before is not None and set(before) <= set(names)
+        self._taken = [name in before if kept and before is not None else True for name in names]
+        self._show()
+
+    def description(self) -> Description:
+        """The chosen grid; only after `set_descriptions`."""
+        return self._descriptions[max(0, self.grid.currentIndex())]
+
+    def items(self) -> tuple[Item, ...]:
+        """The chosen items, in file order."""
+        pairs = zip(self.description().items, self._taken, strict=True)
+        return tuple(item for item, taken in pairs if taken)
+
+    def chosen_names(self) -> tuple[str, ...]:
+        """Names for a recipe: () where every item of the grid is taken."""
+        return () if all(self._taken) else tuple(item.name for item in self.items())
+
+    def grid_name(self) -> str:
+        """Name for a recipe: "" where the source has one grid."""
+        if len(self._descriptions) < 2:
+            return ""
+        return self.description().name or f"#{self.grid.currentIndex()}"
+
+    def _grid_chosen(self) -> None:
+        self._taken = [True] * len(self.description().items)
+        self._show()
+        self.changed.emit()
+
+    def _toggle(self, row: int) -> None:
+        self._taken[row] = not self._taken[row]
+        self._show()
+        self.changed.emit()
+
+    def _take(self, taken: bool) -> None:
+        self._taken = [taken] * len(self._taken)
+        self._show()
+        self.changed.emit()
+
+    def _show(self) -> None:
+        description = self.description()
+        domain, times = description.domain, description.times
+        self._facts.set_rows([
+            ("Kind", _KINDS.get(domain.kind, domain.kind)),
+            ("Cells", f"{formats.count(domain.columns)} \u00d7 {formats.count(domain.rows)}"),
+            ("Times", _times_text(description)),
+            ("Raw size", formats.size(description.raw_bytes)),
+        ])
+        self.table.set_rows([
+            [Cell(checked=taken), Cell(item.name, item.long_name, "layers"), Cell(item.dtype), Cell(item.unit),
+             Cell(formats.count(len(item.layers)) if item.layers else formats.DASH, muted=not item.layers),
+             Cell(formats.megabytes(_raw(description, item)))]
+            for item, taken in zip(description.items, self._taken, strict=True)
+        ])
+        self._count.setText(f"{sum(self._taken)} of {len(self._taken)} \u00b7 {formats.plural(len(times), 'step')} each")
+        dropped = description.dropped
+        self._dropped.setVisible(bool(dropped))
+        if dropped:
+            self._dropped.set_badge(f"{formats.plural(len(dropped), 'thing')} of the source left out or changed", "info")
+            self._dropped.setToolTip("\n".join(f"{entry.what}: {entry.reason}" for entry in dropped))
+
+
+def _raw(description: Description, item: Item) -> int:
+    per_step = description.domain.cells * item.layer_count * item.components * item.numpy.itemsize
+    return per_step * len(description.times)
+
+
+def _times_text(description: Description) -> str:
+    times = description.times
+    if times.static:
+        return "none"
+    first, last = times.text(0)[:16], times.text(len(times) - 1)[:16]
+    calendar = "" if times.calendar in ("standard", "proleptic_gregorian") else f" \u00b7 {times.calendar}"
+    return f"{first} \u2192 {last}{calendar}" if len(times) > 1 else f"{first}{calendar}"
