@@ -27,7 +27,7 @@ static int shape_ok(Py_ssize_t rows, Py_ssize_t columns, int predictor, int widt
 {
     if (rows < 1 || columns < 1 || columns > PY_SSIZE_T_MAX / 16 / rows)
         return refuse("the shape is out of range");
-    if (predictor < NONE || predictor > AVG)
+    if (predictor < NONE || predictor >= PREDICTORS || predictor == BYTE_DELTA)
         return refuse("the predictor is unknown");
     return bits_of_size(width) || refuse("the width of the integers is unknown");
 }

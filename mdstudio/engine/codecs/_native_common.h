@@ -23,7 +23,8 @@
 #endif
 
 enum { CHUNK = 1024 };
-enum { NONE, D1, LOR, AVG };
+/* Predictors; BYTE_DELTA works on planes and never comes here. */
+enum { NONE, D1, LOR, AVG, BYTE_DELTA, D2, LOR21, UP, UP2, LOR12, LOR22, PREDICTORS };
 enum { UNSIGNED, SIGNED, FLOAT };
 
 ALWAYS_INLINE int bits_of_size(int size)
@@ -33,6 +34,11 @@ ALWAYS_INLINE int bits_of_size(int size)
 
 /* The instance of a function that DEFINE_... made for each width. */
 #define BY_SIZE(size, f) ((size) == 1 ? f##_8 : (size) == 2 ? f##_16 : (size) == 4 ? f##_32 : f##_64)
+
+ALWAYS_INLINE int is_flat(int predictor) /* runs on from row to row */
+{
+    return predictor == D1 || predictor == D2;
+}
 
 ALWAYS_INLINE size_t smaller(size_t a, size_t b)
 {

@@ -65,62 +65,103 @@ static uint64_t plane_cost(const uint8_t *planes, int count, size_t length)
 
 /* ---- forward ---- */
 
-#define DEFINE_FORWARD(N, K)                                                                                          \
-    ALWAYS_INLINE K average_##N(K a, K b)                                                                             \
-    {                                                                                                                 \
-        return (K)((a & b) + (K)((a ^ b) >> 1));                                                                      \
-    }                                                                                                                 \
-    /* Residuals of `m` integers from column `at` of the row `k`; `up` is the row above or NULL. */                   \
-    static void residual_##N(const K *RESTRICT k, const K *up, size_t at, size_t m, int predictor, K *RESTRICT r)     \
-    {                                                                                                                 \
-        size_t i = 0;                                                                                                 \
-        if (at == 0) {                                                                                                \
-            r[0] = up ? (K)(k[0] - up[0]) : k[0];                                                                     \
-            i = 1;                                                                                                    \
-        }                                                                                                             \
-        const K *here = k + at;                                                                                       \
-        if (!up) {                                                                                                    \
-            for (; i < m; i++)                                                                                        \
-                r[i] = (K)(here[i] - here[(ptrdiff_t)i - 1]);                                                         \
-        } else if (predictor == LOR) {                                                                                \
-            const K *above = up + at;                                                                                 \
-            for (; i < m; i++)                                                                                        \
-                r[i] = (K)(here[i] - here[(ptrdiff_t)i - 1] - above[i] + above[(ptrdiff_t)i - 1]);                    \
-        } else {                                                                                                      \
-            const K *above = up + at;                                                                                 \
-            for (; i < m; i++)                                                                                        \
-                r[i] = (K)(here[i] - average_##N(here[(ptrdiff_t)i - 1], above[i]));                                  \
-        }                                                                                                             \
-    }                                                                                                                 \
-    static uint64_t forward_##N(const void *src, size_t rows, size_t columns, int predictor, uint8_t *out)            \
-    {                                                                                                                 \
-        const K *k = (const K *)src;                                                                                  \
-        size_t n = rows * columns;                                                                                    \
-        K z[CHUNK], all = 0;                                                                                          \
-        if (predictor == NONE || predictor == D1) {                                                                   \
-            columns = n;                                                                                              \
-            rows = 1;                                                                                                 \
-        }                                                                                                             \
-        for (size_t row = 0; row < rows; row++) {                                                                     \
-            const K *line = k + row * columns;                                                                        \
-            for (size_t at = 0; at < columns; at += CHUNK) {                                                          \
-                size_t m = smaller(CHUNK, columns - at);                                                              \
-                if (predictor == NONE) {                                                                              \
-                    memcpy(z, line + at, m * sizeof(K));                                                              \
-                } else {                                                                                              \
-                    residual_##N(line, row ? line - columns : NULL, at, m, predictor, z);                             \
-                    for (size_t i = 0; i < m; i++)                                                                    \
-                        z[i] = (K)((K)(z[i] << 1) ^ (K)(0 - (K)(z[i] >> (N - 1))));                                   \
-                }                                                                                                     \
-                for (size_t i = 0; i < m; i++)                                                                        \
-                    all |= z[i];                                                                                      \
-                uint8_t *RESTRICT to = out + row * columns + at;                                                      \
-                for (int b = 0; b < N / 8; b++, to += n)                                                              \
-                    for (size_t i = 0; i < m; i++)                                                                    \
-                        to[i] = (uint8_t)(z[i] >> (8 * b));                                                           \
-            }                                                                                                         \
-        }                                                                                                             \
-        return all;                                                                                                   \
+/* Orders of the differences along a row and across the rows, by predictor; AVG is apart. */
+static const int along[PREDICTORS] = {0, 1, 1, 0, 0, 2, 2, 0, 0, 1, 2};
+static const int across[PREDICTORS] = {0, 0, 1, 0, 0, 0, 1, 1, 2, 2, 2};
+
+#define DEFINE_FORWARD(N, K)                                                                                           \
+    ALWAYS_INLINE K average_##N(K a, K b)                                                                              \
+    {                                                                                                                  \
+        return (K)((a & b) + (K)((a ^ b) >> 1));                                                                       \
+    }                                                                                                                  \
+    /* Differences of `order` along the row `k`, of `m` integers from column `at`: the first one stays, the second is a \
+     * plain difference. */                                                                                            \
+    static void along_##N(const K *k, size_t at, size_t m, int order, K *RESTRICT r)                                   \
+    {                                                                                                                  \
+        const K *here = k + at;                                                                                        \
+        size_t i = 0;                                                                                                  \
+        if (order == 0) {                                                                                              \
+            memcpy(r, here, m * sizeof(K));                                                                            \
+            return;                                                                                                    \
+        }                                                                                                              \
+        if (at == 0)                                                                                                   \
+            r[i++] = k[0];                                                                                             \
+        if (order == 1) {                                                                                              \
+            for (; i < m; i++)                                                                                         \
+                r[i] = (K)(here[i] - here[(ptrdiff_t)i - 1]);                                                          \
+            return;                                                                                                    \
+        }                                                                                                              \
+        if (at == 0 && m > 1) {                                                                                        \
+            r[1] = (K)(k[1] - k[0]);                                                                                   \
+            i = 2;                                                                                                     \
+        }                                                                                                              \
+        for (; i < m; i++)                                                                                             \
+            r[i] = (K)(here[i] - 2u * here[(ptrdiff_t)i - 1] + here[(ptrdiff_t)i - 2]);                                \
+    }                                                                                                                  \
+    static void average_residual_##N(const K *k, const K *up, size_t at, size_t m, K *RESTRICT r)                      \
+    {                                                                                                                  \
+        const K *here = k + at, *above = up + at;                                                                      \
+        size_t i = 0;                                                                                                  \
+        if (at == 0)                                                                                                   \
+            r[i++] = (K)(k[0] - up[0]);                                                                                \
+        for (; i < m; i++)                                                                                             \
+            r[i] = (K)(here[i] - average_##N(here[(ptrdiff_t)i - 1], above[i]));                                       \
+    }                                                                                                                  \
+    /* Residuals of `m` integers from column `at` of the row number `row`, which begins at `k`. */                     \
+    static void residual_##N(const K *k, size_t row, size_t columns, size_t at, size_t m, int predictor, K *RESTRICT r) \
+    {                                                                                                                  \
+        K above[CHUNK];                                                                                                \
+        int order = along[predictor];                                                                                  \
+        if (row == 0 && (predictor == AVG || order == 0))                                                              \
+            order = 1; /* the first row has none above it: along the row instead */                                    \
+        if (row && predictor == AVG) {                                                                                 \
+            average_residual_##N(k, k - columns, at, m, r);                                                            \
+            return;                                                                                                    \
+        }                                                                                                              \
+        along_##N(k, at, m, order, r);                                                                                 \
+        if (row == 0 || !across[predictor])                                                                            \
+            return;                                                                                                    \
+        along_##N(k - columns, at, m, order, above);                                                                   \
+        if (row == 1 || across[predictor] == 1) {                                                                      \
+            for (size_t i = 0; i < m; i++)                                                                             \
+                r[i] = (K)(r[i] - above[i]);                                                                           \
+            return;                                                                                                    \
+        }                                                                                                              \
+        for (size_t i = 0; i < m; i++)                                                                                 \
+            r[i] = (K)(r[i] - 2u * above[i]);                                                                          \
+        along_##N(k - 2 * columns, at, m, order, above);                                                               \
+        for (size_t i = 0; i < m; i++)                                                                                 \
+            r[i] = (K)(r[i] + above[i]);                                                                               \
+    }                                                                                                                  \
+    static uint64_t forward_##N(const void *src, size_t rows, size_t columns, int predictor, uint8_t *out)             \
+    {                                                                                                                  \
+        const K *k = (const K *)src;                                                                                   \
+        size_t n = rows * columns;                                                                                     \
+        K z[CHUNK], all = 0;                                                                                           \
+        if (predictor == NONE || is_flat(predictor)) {                                                                 \
+            columns = n;                                                                                               \
+            rows = 1;                                                                                                  \
+        }                                                                                                              \
+        for (size_t row = 0; row < rows; row++) {                                                                      \
+            const K *line = k + row * columns;                                                                         \
+            for (size_t at = 0; at < columns; at += CHUNK) {                                                           \
+                size_t m = smaller(CHUNK, columns - at);                                                               \
+                if (predictor == NONE) {                                                                               \
+                    memcpy(z, line + at, m * sizeof(K));                                                               \
+                } else {                                                                                               \
+                    residual_##N(line, row, columns, at, m, predictor, z);                                             \
+                    for (size_t i = 0; i < m; i++)                                                                     \
+                        z[i] = (K)((K)(z[i] << 1) ^ (K)(0 - (K)(z[i] >> (N - 1))));                                    \
+                }                                                                                                      \
+                for (size_t i = 0; i < m; i++)                                                                         \
+                    all |= z[i];                                                                                       \
+                uint8_t *RESTRICT to = out + row * columns + at;                                                       \
+                for (int b = 0; b < N / 8; b++, to += n)                                                               \
+                    for (size_t i = 0; i < m; i++)                                                                     \
+                        to[i] = (uint8_t)(z[i] >> (8 * b));                                                            \
+            }                                                                                                          \
+        }                                                                                                              \
+        return all;                                                                                                    \
     }
 
 DEFINE_FORWARD(8, uint8_t)
@@ -172,50 +213,71 @@ struct Sink {
                 z[i] |= (K)((uint64_t)q[i] << (8 * b));                                                               \
         }                                                                                                             \
     }                                                                                                                 \
-    static int inverse_##N(const uint8_t *planes, int count, size_t rows, size_t columns, int predictor,              \
-                           const Sink *sink)                                                                          \
-    {                                                                                                                 \
-        size_t n = rows * columns;                                                                                    \
-        K r[CHUNK], carry, *above = NULL;                                                                             \
-        int good = 1;                                                                                                 \
-        if (predictor == NONE || predictor == D1 || rows == 1 || columns == 1) {                                      \
-            predictor = predictor == NONE ? NONE : D1;                                                                \
-            columns = n;                                                                                              \
-            rows = 1;                                                                                                 \
-        } else if (!(above = calloc(columns, sizeof(K)))) {                                                           \
-            return -1;                                                                                                \
-        }                                                                                                             \
-        for (size_t row = 0; row < rows && good; row++) {                                                             \
-            carry = 0;                                                                                                \
-            for (size_t at = 0; at < columns && good; at += CHUNK) {                                                  \
-                size_t m = smaller(CHUNK, columns - at), start = row * columns + at;                                  \
-                K *k = r;                                                                                             \
-                gather_##N(planes, n, count, start, m, r);                                                            \
-                if (predictor != NONE)                                                                                \
-                    for (size_t i = 0; i < m; i++)                                                                    \
-                        r[i] = (K)((K)(r[i] >> 1) ^ (K)(0 - (K)(r[i] & 1)));                                          \
-                if (predictor == D1 || predictor == LOR || (predictor == AVG && row == 0))                            \
-                    for (size_t i = 0; i < m; i++)                                                                    \
-                        r[i] = carry = (K)(carry + r[i]);                                                             \
-                if (predictor == LOR || (predictor == AVG && row == 0)) {                                             \
-                    k = above + at;                                                                                   \
-                    for (size_t i = 0; i < m; i++)                                                                    \
-                        k[i] = (K)(k[i] + r[i]);                                                                      \
-                } else if (predictor == AVG) {                                                                        \
-                    size_t i = 0;                                                                                     \
-                    k = above + at;                                                                                   \
-                    if (at == 0) {                                                                                    \
-                        k[0] = carry = (K)(k[0] + r[0]);                                                              \
-                        i = 1;                                                                                        \
-                    }                                                                                                 \
-                    for (; i < m; i++)                                                                                \
-                        k[i] = carry = (K)(r[i] + average_##N(carry, k[i]));                                          \
-                }                                                                                                     \
-                good = sink->emit(sink, k, start, m);                                                                 \
-            }                                                                                                         \
-        }                                                                                                             \
-        free(above);                                                                                                  \
-        return good;                                                                                                  \
+    static int inverse_##N(const uint8_t *planes, int count, size_t rows, size_t columns, int predictor,               \
+                           const Sink *sink)                                                                           \
+    {                                                                                                                  \
+        size_t n = rows * columns;                                                                                     \
+        K r[CHUNK], *above = NULL, *rise = NULL;                                                                       \
+        int good = 1;                                                                                                  \
+        if (predictor == NONE || is_flat(predictor)) {                                                                 \
+            columns = n;                                                                                               \
+            rows = 1;                                                                                                  \
+        } else {                                                                                                       \
+            above = calloc(columns, 2 * sizeof(K));                                                                    \
+            if (!above)                                                                                                \
+                return -1;                                                                                             \
+            rise = above + columns;                                                                                    \
+        }                                                                                                              \
+        for (size_t row = 0; row < rows && good; row++) {                                                              \
+            int order = row == 0 && predictor != NONE && along[predictor] == 0 ? 1 : along[predictor];                 \
+            K carry = 0, slope = 0;                                                                                    \
+            for (size_t at = 0; at < columns && good; at += CHUNK) {                                                   \
+                size_t m = smaller(CHUNK, columns - at), start = row * columns + at, i = 0;                            \
+                K *k = r;                                                                                              \
+                gather_##N(planes, n, count, start, m, r);                                                             \
+                if (predictor != NONE)                                                                                 \
+                    for (i = 0; i < m; i++)                                                                            \
+                        r[i] = (K)((K)(r[i] >> 1) ^ (K)(0 - (K)(r[i] & 1)));                                           \
+                if (order == 1) {                                                                                      \
+                    for (i = 0; i < m; i++)                                                                            \
+                        r[i] = carry = (K)(carry + r[i]);                                                              \
+                } else if (order == 2) {                                                                               \
+                    i = 0;                                                                                             \
+                    if (at == 0) {                                                                                     \
+                        carry = r[0];                                                                                  \
+                        i = 1;                                                                                         \
+                    }                                                                                                  \
+                    for (; i < m; i++) {                                                                               \
+                        slope = (K)(slope + r[i]);                                                                     \
+                        r[i] = carry = (K)(carry + slope);                                                             \
+                    }                                                                                                  \
+                }                                                                                                      \
+                if (above) {                                                                                           \
+                    k = above + at;                                                                                    \
+                    if (row && predictor == AVG) {                                                                     \
+                        i = 0;                                                                                         \
+                        if (at == 0) {                                                                                 \
+                            k[0] = carry = (K)(k[0] + r[0]);                                                           \
+                            i = 1;                                                                                     \
+                        }                                                                                              \
+                        for (; i < m; i++)                                                                             \
+                            k[i] = carry = (K)(r[i] + average_##N(carry, k[i]));                                       \
+                    } else if (row && across[predictor] == 2) {                                                        \
+                        K *up = rise + at;                                                                             \
+                        for (i = 0; i < m; i++) {                                                                      \
+                            up[i] = (K)(up[i] + r[i]);                                                                 \
+                            k[i] = (K)(k[i] + up[i]);                                                                  \
+                        }                                                                                              \
+                    } else {                                                                                           \
+                        for (i = 0; i < m; i++)                                                                        \
+                            k[i] = (K)(k[i] + r[i]);                                                                   \
+                    }                                                                                                  \
+                }                                                                                                      \
+                good = sink->emit(sink, k, start, m);                                                                  \
+            }                                                                                                          \
+        }                                                                                                              \
+        free(above);                                                                                                   \
+        return good;                                                                                                   \
     }
 
 DEFINE_INVERSE(8, uint8_t)

@@ -18,13 +18,15 @@ from mdstudio.engine.model import Array
 
 NAME = "numpy"
 
-NONE, D1, LOR, AVG, BYTE_DELTA = range(5)
+NONE, D1, LOR, AVG, BYTE_DELTA, D2, LOR21, UP, UP2, LOR12, LOR22 = range(11)
+# Orders of the differences along a row and across the rows; AVG is apart.
+ORDERS = {D1: (1, 0), LOR: (1, 1), D2: (2, 0), LOR21: (2, 1), UP: (0, 1), UP2: (0, 2), LOR12: (1, 2), LOR22: (2, 2)}
 NO_STEP = 1 << 15  # what `binary_step` returns where there is none
 EXACT = float(1 << 51)  # integers below are told apart after every arithmetic of the lattice
 MAX_K = 1 << 53
 
-_UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
-_FLOAT = {4: np.float32, 8: np.float64}
+_UNSIGNED: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+_FLOAT: dict[int, Any] = {4: np.float32, 8: np.float64}
 
 
 def _words(buffer: Any, size: int) -> Array:
@@ -80,8 +82,8 @@ def _keys(src: Any, size: int, kind: int) -> Array:
     if kind == 0:
         return bits
     if kind == 1:
-        return bits ^ _sign(size)
-    return bits ^ (_spread_sign(bits, size) | _sign(size))
+        return bits ^ _sign(size)  # type: ignore[no-any-return]
+    return bits ^ (_spread_sign(bits, size) | _sign(size))  # type: ignore[no-any-return]
 
 
 def _spread_sign(bits: Array, size: int) -> Array:
@@ -93,8 +95,8 @@ def _from_keys(keys: Array, size: int, kind: int) -> Array:
     if kind == 0:
         return keys
     if kind == 1:
-        return keys ^ _sign(size)
-    return keys ^ (~_spread_sign(keys, size) | _sign(size))
+        return keys ^ _sign(size)  # type: ignore[no-any-return]
+    return keys ^ (~_spread_sign(keys, size) | _sign(size))  # type: ignore[no-any-return]
 
 
 def key_range(src: Any, size: int, kind: int) -> tuple[int, int]:
@@ -109,7 +111,7 @@ def key_map(src: Any, size: int, kind: int, base: int, width: int, out: Any) -> 
 
 
 def table_map(src: Any, size: int, kind: int, limit: int, keys: Any, ranks: Any) -> int:
-    """The sorted distinct keys (as uint64) and the rank of each element (uint16); 0 where there are more than `limit`."""
+    """The sorted distinct keys (uint64) and the rank of each element (uint16); 0 where there are more than `limit`."""
     found, inverse = np.unique(_keys(src, size, kind), return_inverse=True)
     if found.size > limit:
         return 0
@@ -141,12 +143,12 @@ def _lattice(k: Array, size: int, arithmetic: int, s: float, o: float, d: float)
     kind = _FLOAT[size]
     with np.errstate(all="ignore"):
         if arithmetic == 1:
-            return (k * s + o).astype(kind)  # type: ignore[no-any-return]
+            return (k * s + o).astype(kind)
         if arithmetic == 2:
-            return (k.astype(np.float32) * np.float32(s) + np.float32(o)).astype(kind)  # type: ignore[no-any-return]
+            return (k.astype(np.float32) * np.float32(s) + np.float32(o)).astype(kind)
         if arithmetic == 3:
-            return (k / s + o).astype(kind)  # type: ignore[no-any-return]
-        return ((k * s + o) * d).astype(kind)  # type: ignore[no-any-return]
+            return (k / s + o).astype(kind)
+        return ((k * s + o) * d).astype(kind)
 
 
 def _lattice_guess(x: Array, arithmetic: int, s: float, o: float, d: float) -> Array:
@@ -204,9 +206,7 @@ def lattice_map(
 # ---- predictors and planes -----------------------------------------------------------------------------------------
 
 
-def forward(
-    k: Any, width: int, rows: int, columns: int, predictor: int, out: Any, ranked: bool
-) -> tuple[int, int]:
+def forward(k: Any, width: int, rows: int, columns: int, predictor: int, out: Any, ranked: bool) -> tuple[int, int]:
     """Predict, zigzag and split into byte planes, least significant first.
 
     `out` takes `width` planes; those above the returned count are zero.
@@ -229,19 +229,32 @@ def forward(
 
 
 def _residual(grid: Array, predictor: int) -> Array:
+    if predictor == AVG:
+        r = _differences(grid, 1)
+        r[1:, 0] = grid[1:, 0] - grid[:-1, 0]
+        r[1:, 1:] = grid[1:, 1:] - _average(grid[1:, :-1], grid[:-1, 1:])
+        return r
+    along, across = ORDERS[predictor]
+    if not across:
+        return _differences(grid.reshape(1, -1), along)
+    r = _differences(_differences(grid, along).T, across).T
+    if not along:  # the first row has none above it: along the row instead
+        r[0] = _differences(grid[:1], 1)
+    return r
+
+
+def _differences(grid: Array, order: int) -> Array:
+    """Differences along the rows: the first element stays, the second is a plain difference."""
     r = grid.copy()
-    if predictor == D1:
-        flat = grid.reshape(-1)
-        r.reshape(-1)[1:] -= flat[:-1]
-        return r
-    if predictor == LOR:
-        r[:, 1:] -= grid[:, :-1]
-        r[1:, 1:] -= grid[:-1, 1:] - grid[:-1, :-1]
-        r[1:, 0] -= grid[:-1, 0]
-        return r
-    r[0, 1:] -= grid[0, :-1]
-    r[1:, 0] -= grid[:-1, 0]
-    r[1:, 1:] -= _average(grid[1:, :-1], grid[:-1, 1:])
+    for start in range(1, order + 1):
+        r[:, start:] -= r[:, start - 1 : -1].copy()
+    return r
+
+
+def _sums(r: Array, order: int) -> Array:
+    """Undo `_differences`."""
+    for start in range(order, 0, -1):
+        r[:, start - 1 :] = np.cumsum(r[:, start - 1 :], axis=1, dtype=r.dtype)
     return r
 
 
@@ -256,21 +269,27 @@ def _inverse(planes: Any, count: int, width: int, rows: int, columns: int, predi
     full[:, :count] = np.frombuffer(planes, dtype=np.uint8)[: count * length].reshape(count, length).T
     z = full.view(_UNSIGNED[width]).reshape(-1)
     if predictor == NONE:
-        return z
+        return z  # type: ignore[no-any-return]
     one = _UNSIGNED[width](1)
     r = (z >> one) ^ (_UNSIGNED[width](0) - (z & one))
-    if predictor == D1 or rows == 1 or columns == 1:
+    if predictor != AVG:
+        along, across = ORDERS[predictor]
+        if not across:
+            return _sums(r.reshape(1, -1), along).reshape(-1)
+        grid = r.reshape(rows, columns)
+        if not along:
+            _sums(grid[:1], 1)
+        return np.ascontiguousarray(_sums(_sums(grid.T, across).T, along)).reshape(-1)
+    if rows == 1 or columns == 1:
         return np.cumsum(r, dtype=r.dtype)
     grid = r.reshape(rows, columns)
-    if predictor == LOR:
-        return np.cumsum(np.cumsum(grid, axis=1, dtype=r.dtype), axis=0, dtype=r.dtype).reshape(-1)
     grid[0] = np.cumsum(grid[0], dtype=r.dtype)
     grid[:, 0] = np.cumsum(grid[:, 0], dtype=r.dtype)
     for diagonal in range(2, rows + columns - 1):  # along a diagonal no cell depends on another
         low, high = max(1, diagonal - columns + 1), min(rows - 1, diagonal - 1)
         cells = diagonal + np.arange(low, high + 1) * (columns - 1)
         r[cells] += _average(r[cells - 1], r[cells - columns])
-    return r
+    return r  # type: ignore[no-any-return]
 
 
 def byte_delta(planes: Any, count: int, length: int) -> None:
@@ -286,11 +305,21 @@ def byte_sum(planes: Any, count: int, length: int) -> None:
 
 
 def unpack_keys(
-    planes: Any, count: int, width: int, rows: int, columns: int, predictor: int, out: Any, size: int, kind: int, base: int
-) -> None:
+    planes: Any,
+    count: int,
+    width: int,
+    rows: int,
+    columns: int,
+    predictor: int,
+    out: Any,
+    size: int,
+    kind: int,
+    base: int,
+) -> bool:
     """Planes -> k -> elements of key k + base."""
     keys = _inverse(planes, count, width, rows, columns, predictor).astype(_UNSIGNED[size]) + _UNSIGNED[size](base)
     _words(out, size)[:] = _from_keys(keys, size, kind)
+    return True
 
 
 def unpack_table(

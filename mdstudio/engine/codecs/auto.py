@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from mdstudio.engine.codecs import backends, block
-from mdstudio.engine.codecs.block import COMPACT, CONST, D1, FORD, INT, RAW
+from mdstudio.engine.codecs import backends, block, forms
 from mdstudio.engine.codecs.contract import BlockInfo
+from mdstudio.engine.codecs.forms import BYTE_DELTA, COMPACT, CONST, D1, FORD, INT, NONE, RAW, ZSTD
 from mdstudio.engine.codecs.inverse import restore
 from mdstudio.engine.codecs.probe import ProbeState
 from mdstudio.engine.codecs.steps import verified
-from mdstudio.engine.codecs.transforms import Coded, Tile, Transform, candidates
+from mdstudio.engine.codecs.transforms import ELEMENT_TYPES, Coded, Tile, Transform, candidates, second_differences
 from mdstudio.engine.errors import DamagedDataError
 from mdstudio.engine.model import DTYPES, Array, Hint
 
 _FINALISTS = 2  # really compressed, beside RAW: mean loss against trying everything 0.08 % (codec.md)
-_UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+_UNSIGNED: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
 class AutoCodec:
@@ -25,7 +27,7 @@ class AutoCodec:
 
     def __init__(self, name: str, backend: str, level: int) -> None:
         self.name = name
-        self._backend = block.BACKENDS.index(backend)
+        self._backend = forms.BACKENDS.index(backend)
         self._level = level
 
     def encode(
@@ -56,8 +58,10 @@ class AutoCodec:
         return encoded
 
     def _compete(self, tile: Tile, hints: Sequence[Hint]) -> tuple[bytes, Transform]:
-        coded = [tile.code(one, ranked=True) for one in candidates(tile, verified(tile, hints))]
-        ranking = sorted((one for one in coded if one is not None), key=_cost)  # stable: ties by candidate order
+        ranking = _ranked(tile, candidates(tile, verified(tile, hints)))
+        best = next((one for one in ranking if one.transform.predictor not in (NONE, BYTE_DELTA)), None)
+        if best is not None:
+            ranking = sorted([*ranking, *_ranked(tile, second_differences(tile, best.transform))], key=_cost)
         return self._smallest(tile, [*ranking[:_FINALISTS], tile.code(Transform(RAW), ranked=False)])
 
     def _smallest(self, tile: Tile, finalists: Sequence[Coded | None]) -> tuple[bytes, Transform]:
@@ -67,39 +71,48 @@ class AutoCodec:
     def _compress(self, coded: Coded) -> bytes:
         h, parts = coded.header, coded.parts
         size = h.payload
-        if self._backend == block.ZSTD and size:
-            body = backends.zstd_compress(parts, self._level)
-        elif size:
-            body = backends.deflate_compress(b"".join(parts), self._level)
+        body = self._body(parts) if size else b""
+        if len(body) < size:
+            h.form = replace(h.form, backend=self._backend)
+            h.check = len(body) & 0xFFFF
         else:
-            body = b""
-        h.backend = self._backend
-        h.check = len(body) & 0xFFFF
-        if len(body) >= size:
-            h.backend, body = block.STORED, b"".join(parts)
+            body = b"".join(parts)
         return block.pack(h) + body
+
+    def _body(self, parts: Sequence[memoryview]) -> bytes:
+        if self._backend == ZSTD:
+            return backends.zstd_compress(parts, self._level)
+        return backends.deflate_compress(b"".join(parts), self._level)
 
     def decode(self, block_: bytes | memoryview, into: Array, full_bytes: int = 0) -> None:
         h = block.parse(block_)
+        form = h.form
         _check_expected(h, into)
         body, size = memoryview(block_)[h.length :], h.payload
-        if h.backend == block.STORED:
+        if form.backend == ZSTD:
+            payload: backends.Bytes = backends.zstd_decompress(body, size)
+        elif form.backend == forms.STORED:
             if len(body) != size:
                 raise DamagedDataError(f"the block holds {len(body)} bytes after its header, expected {size}")
-            payload: backends.Bytes = body
-        elif h.backend == block.ZSTD:
-            payload = backends.zstd_decompress(body, size)
+            payload = body
         else:
             if len(body) & 0xFFFF != h.check:
                 raise DamagedDataError(f"the block holds {len(body)} bytes after its header, which says otherwise")
             payload = backends.deflate_decompress(body, size)
-        restore(h, payload, into.reshape(-1).view(_UNSIGNED[h.size]))
+        restore(h, payload, into.reshape(-1).view(_UNSIGNED[form.size]))
 
     def max_encoded(self, raw_bytes: int) -> int:
         return raw_bytes + block.MAX_HEADER
 
     def describe(self, block_: bytes | memoryview) -> BlockInfo:
-        return block.describe(block_)
+        h = block.parse(block_)
+        return h.form.info(h.rows, h.row_length, h.length)
+
+
+def _ranked(tile: Tile, transforms: Sequence[Transform]) -> list[Coded]:
+    """Those that apply, the cheapest first; ties keep their order."""
+    coded = (tile.code(one, ranked=True) for one in transforms)
+    return sorted((one for one in coded if one is not None), key=_cost)
 
 
 def _cost(coded: Coded) -> int:
@@ -107,12 +120,12 @@ def _cost(coded: Coded) -> int:
 
 
 def _check_expected(h: block.Header, into: Array) -> None:
-    if not into.flags.c_contiguous or not into.flags.writeable or into.dtype.byteorder == ">":
-        raise ValueError("a codec fills a C-contiguous, writable, little-endian array")
-    found = (DTYPES[h.dtype], h.count, h.row_length)
-    expected = (into.dtype.name, into.size, into.shape[-1] if into.ndim else 1)
-    if found != expected:
+    """Refuse a block of other elements than the reader expects (C8)."""
+    dtype, flags = ELEMENT_TYPES.get(into.dtype), into.flags
+    if dtype is None or not into.size or not (flags.c_contiguous and flags.writeable and flags.aligned):
+        raise ValueError("an auto codec fills an aligned, C-contiguous, writable, little-endian array")
+    if h.form.dtype != dtype or h.count != into.size or h.row_length != into.shape[-1]:
         raise DamagedDataError(
-            f"the block holds {found[1]} elements of {found[0]} in rows of {found[2]},"
-            f" expected {expected[1]} of {expected[0]} in rows of {expected[2]}"
+            f"the block holds {h.count} elements of {DTYPES[h.form.dtype]} in rows of {h.row_length},"
+            f" expected {into.size} of {DTYPES[dtype]} in rows of {into.shape[-1]}"
         )

@@ -18,7 +18,7 @@ from mdstudio.engine.errors import DamagedDataError
 try:
     import deflate as _libdeflate
 except ImportError:  # the standard library reads and writes the same streams, several times slower
-    _libdeflate = None
+    _libdeflate = None  # type: ignore[assignment]
 
 Bytes = bytes | bytearray | memoryview
 
@@ -37,14 +37,14 @@ def deflate_decompress(data: Bytes, size: int) -> Bytes:
     """Exactly `size` bytes of a raw deflate stream."""
     if _libdeflate is not None and size > 0:
         try:
-            raw = _libdeflate.deflate_decompress(data, size)
+            raw: Bytes = _libdeflate.deflate_decompress(data, size)
         except (_libdeflate.DeflateError, ValueError) as error:
             raise DamagedDataError(f"the deflate stream does not decode to {size} bytes") from error
     else:
         raw = _zlib_decompress(data, size)
     if len(raw) != size:
         raise DamagedDataError(f"the deflate stream holds {len(raw)} bytes, expected {size}")
-    return raw  # type: ignore[no-any-return]
+    return raw
 
 
 def _zlib_decompress(data: Bytes, size: int) -> bytes:

@@ -78,7 +78,7 @@ class Codec(Protocol):
                 which the elements are the first (C4). Other codecs ignore it.
 
         Raises:
-            DamagedDataError: for anything that is not a block of exactly these elements. `into` may be half filled then.
+            DamagedDataError: for anything that is not a block of exactly these elements; `into` may be half filled.
         """
         ...
 

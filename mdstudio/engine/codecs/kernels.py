@@ -6,19 +6,18 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from types import ModuleType
-
-from mdstudio.engine.codecs import _numpy
 
 
 def _choose() -> ModuleType:
-    if os.environ.get("MD_STUDIO_NO_NATIVE") == "1":
-        return _numpy
-    try:
-        from mdstudio.engine.codecs import _native
-    except ImportError:
-        return _numpy
-    return _native
+    package = "mdstudio.engine.codecs"
+    if os.environ.get("MD_STUDIO_NO_NATIVE") != "1":
+        try:
+            return import_module(f"{package}._native")
+        except ImportError:  # not built here: it costs speed, nothing else
+            pass
+    return import_module(f"{package}._numpy")
 
 
 kernels = _choose()

@@ -25,7 +25,7 @@ DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "DeflateFast": "Deflate at level 1: quick to write, without any transform of the values.",
         "DeflateOptimal": "Deflate at level 6: smaller than DeflateFast, without any transform of the values.",
         "LZ4": "LZ4: the quickest to read and write, the least reduction.",
-        "DeflateOptimalAuto": "The best transform of each tile, then deflate at level 6: readable where zstd is not allowed.",
+        "DeflateOptimalAuto": "The best transform of each tile, then deflate at level 6: where zstd is not allowed.",
         "ZstdAuto": "The best transform of each tile, then Zstandard at level 7: small and quick to read. Recommended.",
         "ZstdFastAuto": "As ZstdAuto at level 3: for data that is written in a hurry or appended to often.",
     }

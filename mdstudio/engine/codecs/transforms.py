@@ -6,36 +6,42 @@ compacted elements, the mapped integers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from mdstudio.engine.codecs import block
-from mdstudio.engine.codecs.block import (
+from mdstudio.engine.codecs import forms
+from mdstudio.engine.codecs.block import MAX_ESCAPES, MAX_TABLE, Header, Lattice
+from mdstudio.engine.codecs.forms import (
     AVG,
     BITS,
     BYTE_DELTA,
     COMPACT,
-    CONST,
     D1,
+    D2,
     DICT,
     FILL,
     FORD,
     INT,
     LATTICE,
     LOR,
+    LOR12,
+    LOR21,
+    LOR22,
     NO_MASK,
     NONE,
     RAW,
-    Header,
-    Lattice,
+    UP,
+    UP2,
+    Form,
 )
 from mdstudio.engine.codecs.kernels import kernels
 from mdstudio.engine.model import DTYPES, Array, Hint
 
 MAX_DICTIONARY = 4096
-_UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+ELEMENT_TYPES = {np.dtype(name): index for index, name in enumerate(DTYPES)}
+_UNSIGNED: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +75,21 @@ class _Mapped:
     lattice: Lattice | None = None
     ranks: Array | None = None
     escapes: Array | None = None
+    steps: int = 0
 
 
 class Tile:
     """The elements of one tile, with what is worked out of them on demand."""
 
     def __init__(self, elements: Array, no_data: int | float | None) -> None:
-        if not elements.flags.c_contiguous or not elements.size or elements.dtype.byteorder == ">":
-            raise ValueError("a codec takes a C-contiguous, little-endian array of at least one element")
+        dtype = ELEMENT_TYPES.get(elements.dtype)
+        if dtype is None or not elements.size or not elements.flags.c_contiguous or not elements.flags.aligned:
+            raise ValueError("an auto codec takes an aligned, C-contiguous, little-endian array, not empty")
         self.size = elements.dtype.itemsize
-        self.dtype = DTYPES.index(elements.dtype.name)
-        self.kind = 2 if self.dtype >= block.FLOAT_FROM else 1 - self.dtype % 2
-        self.count = elements.size
-        self.columns = elements.shape[-1]
+        self.dtype = dtype
+        self.kind = forms.kind_of(dtype)
+        self.count: int = elements.size
+        self.columns: int = elements.shape[-1] if elements.ndim else 1
         self.rows = self.count // self.columns
         self.bits = elements.reshape(-1).view(_UNSIGNED[self.size])
         self.low, self.high = kernels.key_range(self.bits, self.size, self.kind)
@@ -101,10 +109,10 @@ class Tile:
 
     def header(self, transform: Transform, planes: int = 0, width: int = 0) -> Header:
         """A header with the facts of this tile; the backend is filled in later."""
-        h = Header(
-            block.STORED, transform.map, transform.predictor, planes, self.dtype, transform.mask, width or self.size,
-            self.count, self.columns,
-        )  # fmt: skip
+        form = Form(
+            forms.STORED, transform.map, transform.predictor, planes, self.dtype, transform.mask, width or self.size
+        )
+        h = Header(form, self.rows, self.columns, valid=self.count)
         if transform.mask:
             h.pattern, h.valid = self.pattern, self.count - self.masked
         return h
@@ -153,9 +161,10 @@ class Tile:
             parts.append(memoryview(mapped.escapes.tobytes() + bits.tobytes()))
         return Coded(transform, h, parts, cost)
 
-    def applies(self, transform: Transform) -> bool:
-        """Whether the map of the transform takes every element of the tile."""
-        return self._mapped(transform) is not None
+    def steps(self, transform: Transform) -> int:
+        """Lattice steps between the smallest and the largest element; 0 where the lattice does not apply."""
+        mapped = self._mapped(transform)
+        return mapped.steps if mapped is not None else 0
 
     def valid_elements(self) -> Array:
         """The bits of the elements that are not masked."""
@@ -208,7 +217,9 @@ class Tile:
             return self._dictionary(base)
         if transform.map == LATTICE:
             return self._lattice(base, transform.hint) if transform.hint is not None else None
-        low, high = (self.low, self.high) if transform.mask == NO_MASK else kernels.key_range(base, self.size, self.kind)
+        low, high = self.low, self.high
+        if transform.mask:
+            low, high = kernels.key_range(base, self.size, self.kind)
         k, width = _narrow(base, self.size, self.kind, low, high)
         return _Mapped(k, width, base=low)
 
@@ -226,8 +237,8 @@ class Tile:
     def _lattice(self, base: Array, hint: Hint) -> _Mapped | None:
         if hint.arithmetic == 2 and self.size != 4:
             return None
-        k, escapes = np.empty(base.size, dtype=np.int64), np.empty(block.MAX_ESCAPES, dtype=np.uint32)
-        limit = min(block.MAX_ESCAPES, base.size // 16)
+        k, escapes = np.empty(base.size, dtype=np.int64), np.empty(MAX_ESCAPES, dtype=np.uint32)
+        limit = min(MAX_ESCAPES, base.size // 16)
         low, high, missed = kernels.lattice_map(
             base, self.size, hint.arithmetic, hint.scale, hint.offset, hint.factor, k, escapes, limit
         )
@@ -236,12 +247,13 @@ class Tile:
         narrow, width = _narrow(k, 8, 1, low + (1 << 63), high + (1 << 63))
         lattice = Lattice(hint.arithmetic, hint.scale, hint.offset, hint.factor, low)
         mapped = _Mapped(narrow, width, lattice=lattice, escapes=escapes[:missed].copy() if missed else None)
-        return _ranked(mapped, high - low + 1)
+        mapped.steps = high - low + 1
+        return _ranked(mapped)
 
 
-def _ranked(mapped: _Mapped, span: int) -> _Mapped:
+def _ranked(mapped: _Mapped) -> _Mapped:
     """Code the rank of k where the lattice has holes: more than 1.3 times as many steps as distinct k."""
-    limit = min(block.MAX_TABLE - 1, mapped.k.size // 6, int(span / 1.3))
+    limit = min(MAX_TABLE, mapped.k.size // 6, int(mapped.steps / 1.3))
     if mapped.width == 1 or limit < 2:
         return mapped
     keys, ranks = np.empty(limit, dtype=np.uint64), np.empty(mapped.k.size, dtype=np.uint16)
@@ -287,20 +299,29 @@ def _bits_of_key(key: int, size: int, kind: int) -> int:
     return key ^ sign if kind == 1 or key & sign else ~key & (2 * sign - 1)
 
 
-def candidates(tile: Tile, hints: Sequence[Hint]) -> list[Transform]:
-    """The transforms that compete on a tile, RAW left out."""
+def candidates(tile: Tile, hint: Hint | None) -> list[Transform]:
+    """The transforms that compete on a tile at first: RAW and the second differences are left out."""
     number = FORD if tile.kind == 2 else INT
-    flat = tile.rows == 1 or tile.columns == 1
-    predictors = (D1,) if flat else (D1, LOR, AVG)
+    predictors = (NONE, D1) if _is_flat(tile) else (NONE, D1, LOR, AVG, UP)
     plain = [Transform(BITS), Transform(BITS, BYTE_DELTA)] if tile.size > 1 else []
-    maps = [Transform(number, p) for p in (NONE, *predictors)]
+    maps = [Transform(number, p) for p in predictors]
     for mask in (FILL, COMPACT) if tile.masked else (NO_MASK,):
-        inner = predictors if mask != COMPACT else (D1,)
+        inner = predictors if mask != COMPACT else (NONE, D1)
         if mask:
-            maps += [Transform(number, p, mask) for p in (NONE, *inner)]
-        maps += [Transform(DICT, p, mask) for p in (NONE, *inner)]
-        maps += [Transform(LATTICE, p, mask, hint) for hint in hints for p in (NONE, *inner)]
+            maps += [Transform(number, p, mask) for p in inner]
+        maps += [Transform(DICT, p, mask) for p in inner]
+        if hint is not None:
+            maps += [Transform(LATTICE, p, mask, hint) for p in inner]
     return plain + maps
 
 
-__all__ = ["CONST", "Coded", "Tile", "Transform", "candidates"]
+def second_differences(tile: Tile, best: Transform) -> list[Transform]:
+    """The same map and mask as the best transform so far, with the predictors that pay on smooth data only."""
+    if best.predictor in (NONE, BYTE_DELTA):
+        return []
+    flat = _is_flat(tile) or best.mask == COMPACT
+    return [replace(best, predictor=p) for p in ((D2,) if flat else (D2, LOR21, UP2, LOR12, LOR22))]
+
+
+def _is_flat(tile: Tile) -> bool:
+    return tile.rows == 1 or tile.columns == 1
