@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pyqtgraph as pg
-from PySide6.QtGui import QPen
+from PySide6.QtGui import QFontMetricsF, QPen
 
 from mdstudio.app.plots import calendar_ticks, ticks
 from mdstudio.app.plots.paint import color, font, hairline
@@ -61,7 +61,15 @@ class AxisItem(pg.AxisItem):  # type: ignore[misc]
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
         labels = dict(self.shown_ticks())
-        return [labels.get(value, "") for value in values]
+        return [self._fitting(value, labels.get(value, "")) for value in values]
+
+    def _fitting(self, value: float, text: str) -> str:
+        """A label, or nothing where the right end of the axis would cut it."""
+        low, high = sorted(self.range)
+        if self.orientation not in ("bottom", "top") or not high > low:
+            return text
+        middle = (value - low) / (high - low) * self.width()
+        return text if middle + QFontMetricsF(font("caption")).horizontalAdvance(text) / 2 <= self.width() + 1 else ""
 
 
 def time_axis(calendar: str, orientation: str = "bottom") -> AxisItem:

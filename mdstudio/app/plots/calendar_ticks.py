@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from mdstudio.engine.errors import UsageError
 from mdstudio.engine.times import TimeAxis, format_time, parse_time
@@ -42,13 +45,20 @@ def time_label(times: TimeAxis, index: int) -> str:
     """`21 Jan 2019`, `21 Jan 2019 06:00`, with seconds only where the axis has some; "no time" for static data."""
     if times.static:
         return "no time"
-    at = moment(int(times.microseconds[index]), times.calendar)
+    whole = _whole_seconds(times)
+    at = moment(int(whole[index]), times.calendar)
     day = f"{at.day} {MONTH_NAMES[at.month - 1]} {at.year}"
-    if bool((times.microseconds % DAY == times.microseconds[0] % DAY).all()) and at.midnight:
+    if bool((whole % DAY == whole[0] % DAY).all()) and at.midnight:
         return day
-    if bool((times.microseconds % MINUTE == 0).all()):
+    if bool((whole % MINUTE == 0).all()):
         return f"{day} {at.clock[:5]}"
     return f"{day} {at.clock}"
+
+
+def _whole_seconds(times: TimeAxis) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """The times for labels: the few microseconds that hours and days as floats are off by are left out."""
+    near = (times.microseconds + SECOND // 2) // SECOND * SECOND
+    return np.where(np.abs(near - times.microseconds) <= 2000, near, times.microseconds)
 
 
 def time_ticks(low: float, high: float, most: int, calendar: str) -> list[tuple[float, str]]:

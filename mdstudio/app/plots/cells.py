@@ -37,8 +37,10 @@ class AxisCells:
         """The grid index of the cell that holds the position, -1 outside."""
         if not self.edges[0] <= position <= self.edges[-1]:
             return -1
-        at = int(np.searchsorted(self.edges, position, side="right")) - 1
-        return int(self.order[min(at, self.count - 1)])
+        at = min(int(np.searchsorted(self.edges, position, side="right")) - 1, self.count - 1)
+        if at > 0 and position == self.edges[at]:
+            return int(min(self.order[at - 1], self.order[at]))  # on an edge: the first as stored, as queries do
+        return int(self.order[at])
 
     def find_all(self, positions: Array) -> Array:
         """The grid index of the cell at each position, -1 outside."""

@@ -13,6 +13,7 @@ from mdstudio.app import colormaps
 from mdstudio.app.plots.paint import color, font
 from mdstudio.app.plots.ranges import Range, place_in_range
 from mdstudio.app.plots.ticks import Tick, number_ticks
+from mdstudio.app.plots.units import unit_text
 from mdstudio.engine.model import Array
 
 BAR_LEFT, BAR_WIDTH, TOP, BOTTOM = 34, 12, 26, 8
@@ -38,7 +39,7 @@ class ColourBar(QWidget):
     def set_scale(self, shown: Range | None, name: str, unit: str, counts: Array | None = None,
                   ticks: Callable[[float, float, int], list[Tick]] | None = None) -> None:
         """Range, colour map, unit and the cells per 1/256 of the range; None for the range: nothing is finite."""
-        self._shown, self._name, self._unit = shown, name, unit
+        self._shown, self._name, self._unit = shown, name, unit_text(unit)
         steps = np.zeros(0) if counts is None or shown is None or not shown[1] > shown[0] else (
             np.asarray(counts, np.float64).reshape(_HISTOGRAM_STEPS, -1).sum(axis=1))
         self._histogram = steps / steps.max() if steps.size and steps.max() > 0 else np.zeros(0)

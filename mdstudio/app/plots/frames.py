@@ -52,14 +52,14 @@ class Frame:
             return index_ticks
         return lambda low, high, most: ticks.number_ticks(low, high, most, self.scale)
 
-    def place(self, x: float, y: float) -> str:
+    def place(self, x: float, y: float, decimals: int = 3) -> str:
         """A place as text: `35.100° N  106.650° W`, `483 214 E  3 617 488 N` in metres."""
         if self.meaning == "degrees":
-            return f"{ticks.latitude_text(y, 3)}  {ticks.longitude_text(x, 3)}"
+            return f"{ticks.latitude_text(y, decimals)}  {ticks.longitude_text(x, decimals)}"
         if self.meaning == "rotated":
-            return f"{number(x, 3)}°, {number(y, 3)}° rotated"
+            return f"{number((x + 180.0) % 360.0 - 180.0, decimals)}°, {number(y, decimals)}°"
         if self.meaning == "metres":
-            decimals = 0 if self.metres == 1.0 else 3
+            decimals = 0 if self.metres == 1.0 else decimals
             return f"{number(x, decimals)} E  {number(y, decimals)} N"
         if self.meaning == "index":
             return ""

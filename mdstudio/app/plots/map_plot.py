@@ -15,6 +15,7 @@ from mdstudio.app.plots.overlays import ExplainItem, Graticule, Pin, PinsItem, R
 from mdstudio.app.plots.pages import PageShape
 from mdstudio.app.plots.picture import MapPicture
 from mdstudio.app.plots.screen_items import MapImageItem
+from mdstudio.app.plots.units import unit_text
 from mdstudio.engine.requests import Bbox
 
 VALUE_DIGITS = 6
@@ -56,16 +57,17 @@ class MapPlot(FieldPlot):
     def set_bbox(self, bbox: Bbox | None) -> None:
         self.rectangle.set_bbox(bbox)
 
-    def set_explain(self, note: ExplainNote | None, shape: PageShape | None) -> None:
-        """Show what a read cost and the pages it touched; None hides it."""
+    def set_explain(self, note: ExplainNote | None, shape: PageShape | None, *, hatched: bool = True) -> None:
+        """Show what a read cost and the pages it touched; None hides it. `hatched`: fill them, unless all came from the
+        cache."""
         self.hud.set_explain(note)
-        self.explain.set_shape(shape, hatched=note is not None and not note.cached)
+        self.explain.set_shape(shape, hatched=hatched and note is not None and not note.cached)
 
     def value_text(self, value: float) -> str:
         """A value with its unit as the read-out and the pins show it."""
         if math.isnan(value):
             return "no data"
-        unit = self.picture.result.item.unit if self.picture is not None else ""
+        unit = unit_text(self.picture.result.item.unit) if self.picture is not None else ""
         return f"{number(value, digits=VALUE_DIGITS)} {unit}".strip()
 
     def readout(self, cell: tuple[int, int]) -> Readout:

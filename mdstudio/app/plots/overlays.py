@@ -16,7 +16,7 @@ from mdstudio.app.theme import Theme
 from mdstudio.app.widgets.hatch import hatch
 from mdstudio.engine.requests import Bbox
 
-MOST_BORDERS = 1500  # beyond it the lines between pages only cover what they part
+MOST_BORDERS, SMALLEST_PAGE = 1500, 400.0  # lines, square pixels a page: beyond, lines only cover what they part
 
 
 class Graticule(ScreenItem):
@@ -61,7 +61,7 @@ class ExplainItem(ScreenItem):
             for x0, y0, x1, y1 in shape.areas:
                 path.addRect(screen.rect(x0, y0, x1, y1))
             painter.fillPath(path, hatch("diagonal", QColor(255, 255, 255, 120), screen.ratio, 1.0))
-        if len(shape.borders) <= MOST_BORDERS:
+        if len(shape.borders) <= MOST_BORDERS and _room(screen, shape) >= SMALLEST_PAGE:
             painter.setPen(line(QColor(255, 255, 255, 150), 1.0))
             painter.drawLines(_lines(screen, shape.borders))
         outline = _lines(screen, shape.outline)
@@ -69,6 +69,13 @@ class ExplainItem(ScreenItem):
             pen.setCapStyle(Qt.PenCapStyle.SquareCap)
             painter.setPen(pen)
             painter.drawLines(outline)
+
+
+def _room(screen: Screen, shape: PageShape) -> float:
+    """Square pixels between the lines."""
+    a = shape.areas
+    pixels = abs(screen.sx * screen.sy) * float(((a[:, 2] - a[:, 0]) * (a[:, 3] - a[:, 1])).sum())
+    return pixels / (len(shape.borders) + 1)
 
 
 def _lines(screen: Screen, parts: object) -> list[QLineF]:

@@ -17,7 +17,7 @@ from mdstudio.app.plots.paint import argb_image
 from mdstudio.app.plots.ranges import Range, Statistics, exact_range, percentile_range, statistics
 from mdstudio.app.plots.raster import GridRaster
 from mdstudio.engine.model import Array
-from mdstudio.engine.requests import MapResult
+from mdstudio.engine.requests import Explain, MapResult
 
 RangeMode = Literal["exact", "percentile", "manual"]
 _SMALLEST_LEVEL = 512
@@ -62,6 +62,11 @@ class MapPicture:
     lattice: PageLattice | None = None
     touched: PageShape | None = None
     draw_us: int = field(default=0, compare=False)
+
+    @property
+    def explain(self) -> Explain:
+        """What the read cost."""
+        return self.result.explain
 
     def value_at(self, row: int, column: int) -> float:
         return float(self.result.values[row, column])

@@ -32,6 +32,7 @@ class GridRaster:
         x_axis, y_axis: cells along the axes; None for a curvilinear grid.
         rows, columns: grid index of each picture row (top first) and column; None for a curvilinear grid.
         ids: (height, width) int32, row * columns + column of the cell, -1 for none; curvilinear grids only.
+        wraps: x is a longitude, the same place again after 360.
         pixels_a_cell: typical size of a curvilinear cell in picture pixels.
     """
 
@@ -43,6 +44,7 @@ class GridRaster:
     columns: Array | None = None
     ids: Array | None = None
     pixels_a_cell: float = 1.0
+    wraps: bool = False
 
     @property
     def size(self) -> tuple[int, int]:
@@ -78,8 +80,16 @@ class GridRaster:
         numbers[:, (j < 0) | (j >= width)] = -1
         return np.asarray(numbers)
 
+    def turned(self, x: float) -> float:
+        """A longitude moved by whole turns to where the picture shows it; others as they are."""
+        if not self.wraps:
+            return x
+        moved = self.extent[0] + (x - self.extent[0]) % TURN
+        return x if self.extent[0] <= x <= self.extent[2] or moved > self.extent[2] else moved
+
     def cell_at(self, x: float, y: float) -> tuple[int, int] | None:
         """Row and column of the cell at a place, None where there is none. Exact for grids with 1-D coordinates."""
+        x = self.turned(x)
         if self.x_axis is not None and self.y_axis is not None:
             row, column = self.y_axis.find(y), self.x_axis.find(x)
             return None if row < 0 or column < 0 else (row, column)
@@ -136,7 +146,7 @@ def grid_raster(geometry: GridGeometry) -> GridRaster:
     x_axis, y_axis = axis_cells(x_edges), axis_cells(y_edges)
     extent = (float(x_axis.edges[0]), float(y_axis.edges[0]), float(x_axis.edges[-1]), float(y_axis.edges[-1]))
     return GridRaster((domain.rows, domain.columns), extent, x_axis, y_axis, _picture_index(y_axis)[::-1],
-                      _picture_index(x_axis))
+                      _picture_index(x_axis), wraps=geometry.x_axis.wraps)
 
 
 def _picture_index(axis: AxisCells) -> Array:
@@ -166,7 +176,8 @@ def _curvilinear(quads: CurvilinearCells) -> GridRaster:
     ids = _fill_quads(x / span * width, (y1 - y) / (y1 - y0) * height, cells, (height, width),
                       around=quads.wraps and span >= TURN)
     pixels = min(cell_width / span * width, cell_height / (y1 - y0) * height)
-    return GridRaster(shape, (west, y0, west + span, y1), ids=ids, pixels_a_cell=max(1.0, pixels))
+    return GridRaster(shape, (west, y0, west + span, y1), ids=ids, pixels_a_cell=max(1.0, pixels),
+                      wraps=quads.wraps)
 
 
 def _cut(x: Array) -> tuple[float, float, Array]:

@@ -70,6 +70,7 @@ class ScreenItem(pg.GraphicsObject):  # type: ignore[misc]
         return QRectF() if rect is None else QRectF(rect)
 
     def viewTransformChanged(self) -> None:
+        super().viewTransformChanged()  # forgets the view that it keeps
         self.prepareGeometryChange()
         self.update()
 

@@ -55,7 +55,7 @@ class SeriesPlot(QWidget):
         self._x = np.zeros(1)
         self._lines: tuple[Line, ...] = ()
         self._items: list[Any] = []
-        self.bottom, self.left = AxisItem("bottom"), AxisItem("left", pixels_a_tick=32)
+        self.bottom, self.left = AxisItem("bottom"), AxisItem("left", pixels_a_tick=22)
         self.box = pg.ViewBox(enableMenu=False)
         self.plot = plain_plot({"bottom": self.bottom, "left": self.left}, self.box)
         self.plot.layout.setContentsMargins(0, 4, 0, 0)

@@ -99,4 +99,4 @@ def latitude_ticks(low: float, high: float, most: int) -> list[Tick]:
 
 def rotated_ticks(low: float, high: float, most: int) -> list[Tick]:
     """Degrees of a rotated pole: signed, no compass letter, since north there is not north."""
-    return degree_ticks(low, high, most, lambda v, d: f"{number(v, d)}°")
+    return degree_ticks(low, high, most, lambda v, d: f"{number((v + 180.0) % 360.0 - 180.0, d)}°")

@@ -1,0 +1,51 @@
+"""The command line of what a view shows (G9): `mdstudio query ...` with the same request that the view reads by. No Qt.
+
+Values are joined to their option by "=", since a rectangle or point may begin with a minus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mdstudio.engine.requests import Bbox
+from mdstudio.engine.storage import redact
+from mdstudio.engine.times import TimeAxis
+from mdstudio.jobs.recipe import command_text
+
+
+def inspect_command(location: str) -> str:
+    return command_text(["mdstudio", "inspect", redact(location)])
+
+
+def pages_command(location: str, item: str, times: TimeAxis, time: int, layer: int | None) -> str:
+    """The page table of one slice."""
+    return command_text(["mdstudio", "inspect", redact(location), "--pages", *_slice(item, times, time, layer)])
+
+
+def map_command(location: str, item: str, times: TimeAxis, time: int, layer: int | None, bbox: Bbox | None = None,
+                out: str = "") -> str:
+    """One layer of one item at one time, the whole slice or a rectangle."""
+    words = ["mdstudio", "query", "map", redact(location), *_slice(item, times, time, layer)]
+    if bbox is not None:
+        words.append("--bbox=" + ",".join(_plain(value) for value in bbox))
+    return command_text([*words, *([f"--out={out}"] if out else []), "--explain"])
+
+
+def series_command(location: str, item: str, layer: int | None, points: Sequence[tuple[float, float]],
+                   out: str = "") -> str:
+    """Values at points over all times."""
+    words = ["mdstudio", "query", "series", redact(location), f"--item={item}"]
+    if layer is not None:
+        words.append(f"--layer={layer}")
+    words += [f"--point={_plain(x)},{_plain(y)}" for x, y in points]
+    return command_text([*words, *([f"--out={out}"] if out else []), "--explain"])
+
+
+def _slice(item: str, times: TimeAxis, time: int, layer: int | None) -> list[str]:
+    words = [f"--item={item}", f"--time={times.text(time) or f'#{time}'}"]
+    return [*words, *([] if layer is None else [f"--layer={layer}"])]
+
+
+def _plain(value: float) -> str:
+    """The shortest text that reads back as the same number."""
+    return repr(float(value)).removesuffix(".0")

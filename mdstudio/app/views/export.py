@@ -1,0 +1,40 @@
+"""Numbers to files by the same writers as the command line's `--out`. Worker threads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mdstudio.engine.dataset import Dataset
+from mdstudio.engine.errors import StorageError, UsageError
+from mdstudio.engine.requests import MapResult, SeriesResult
+
+
+def write_map(path: str, result: MapResult, dataset: Dataset) -> str:
+    """A map as .npz, .csv or .nc by the ending; returns the path."""
+    from mdstudio.cli import results
+
+    ending = _ending(path, (".npz", ".csv", ".nc"))
+    try:
+        results.write_map(path, ending, result, dataset)
+    except OSError as error:
+        raise StorageError(f"The file cannot be written: {error.strerror or error}.", where=path) from error
+    return path
+
+
+def write_series(path: str, result: SeriesResult) -> str:
+    """Series as .csv or .npz by the ending; returns the path."""
+    from mdstudio.cli import results
+
+    ending = _ending(path, (".csv", ".npz"))
+    try:
+        results.write_series(path, ending, result)
+    except OSError as error:
+        raise StorageError(f"The file cannot be written: {error.strerror or error}.", where=path) from error
+    return path
+
+
+def _ending(path: str, known: tuple[str, ...]) -> str:
+    ending = Path(path).suffix.lower()
+    if ending not in known:
+        raise UsageError(f"'{ending}' is no format for this; the file's name ends in {', '.join(known)}.", where=path)
+    return ending

@@ -1,0 +1,92 @@
+"""What all dataset views share: they read only while they are seen, follow the selection, and say their command."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, Signal
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QWidget
+
+from mdstudio.app.reading import Reader
+from mdstudio.app.session import DatasetSession
+from mdstudio.app.widgets import Ground
+from mdstudio.engine.dataset import Dataset
+
+PAGE_MARGIN, GAP, SIDE_WIDTH = 18, 10, 300
+NARROW = 860  # a view narrower than this (a window of 1100 or so) hides its side panel
+
+
+class DatasetView(Ground):
+    """A view of a session. Subclasses give `renew` (show the selection, reading what is needed) and `command_text`.
+
+    `renew` is called when the view is seen and something changed since, so that a hidden view costs nothing.
+    Signal `command_changed`: `command_text` may say something else.
+    """
+
+    command_changed = Signal()
+    key = ""
+    title = ""
+    icon = ""
+
+    def __init__(self, session: DatasetSession, reader: Reader, parent: QWidget | None = None) -> None:
+        super().__init__("page", parent)
+        self.session = session
+        self.reader = reader
+        self._shown_dataset: Dataset | None = None
+        self._due = True
+        session.opened.connect(self._opened)
+        session.selection_changed.connect(self._changed)
+
+    @property
+    def dataset(self) -> Dataset | None:
+        return self.session.dataset
+
+    def command_text(self) -> str:
+        """The command line that does what is shown (G9)."""
+        raise NotImplementedError
+
+    def renew(self) -> None:
+        """Show the selection of the session; the dataset is open."""
+        raise NotImplementedError
+
+    def dataset_changed(self) -> None:
+        """Another dataset object is there (opened, or read again): forget what was made from the last one."""
+
+    def side_panel(self) -> QWidget | None:
+        """The panel that gives way in a narrow window."""
+        return None
+
+    def toggle_side_panel(self) -> None:
+        panel = self.side_panel()
+        if panel is not None:
+            panel.setVisible(not panel.isVisible())
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._renew_if_due()
+
+    def resizeEvent(self, event: QEvent) -> None:
+        before = getattr(event, "oldSize", lambda: self.size())().width()
+        super().resizeEvent(event)  # type: ignore[arg-type]
+        panel = self.side_panel()
+        narrow = self.width() < NARROW
+        if panel is not None and (before < NARROW) != narrow:
+            panel.setVisible(not narrow)
+
+    def _opened(self) -> None:
+        self._due = True
+        self._renew_if_due()
+
+    def _changed(self) -> None:
+        self._due = True
+        self._renew_if_due()
+        self.command_changed.emit()
+
+    def _renew_if_due(self) -> None:
+        if not self._due or not self.isVisible() or self.dataset is None:
+            return
+        self._due = False
+        if self._shown_dataset is not self.dataset:
+            self._shown_dataset = self.dataset
+            self.dataset_changed()
+        self.renew()
+        self.command_changed.emit()
