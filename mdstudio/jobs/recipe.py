@@ -57,8 +57,9 @@ class Recipe:
             "writerParameters": parameter_list(self.writer_parameters),
             "readerParameters": parameter_list(self.reader_parameters),
         }
-        optional = {"items": list(self.items), "grid": self.grid, "replace": self.replace, "workers": self.workers}
-        return data | {key: value for key, value in optional.items() if value or value == 0 and value is not False}
+        optional = {"items": list(self.items) or None, "grid": self.grid or None, "replace": self.replace or None,
+                    "workers": self.workers}
+        return data | {key: value for key, value in optional.items() if value is not None}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Recipe:

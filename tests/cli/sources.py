@@ -32,7 +32,7 @@ def write_waves(path: Path, times: Any = (0, 6, 12, 18, 24, 30), *, cells: int =
         level = file.createVariable("level", "f8", ("time", "latitude", "longitude"))
         level.units = "m"
         level[:] = random.standard_normal(shape)
-        temp = file.createVariable("temp", "f4", ("time", "depth", "latitude", "longitude"), fill_value=np.float32(1e20))
+        temp = file.createVariable("temp", "f4", ("time", "depth", "latitude", "longitude"), fill_value=1e20)
         temp.units = "degC"
         temp.set_auto_maskandscale(False)
         temp[:] = np.where(land, np.float32(1e20), random.random((len(times), 3, Y.size, x.size)).astype("f4"))
@@ -51,7 +51,8 @@ def write_staggered(path: Path) -> Path:
         file.createDimension("time", 2)
         axis(file, "time", "i4", (0, 1), units="days since 2020-01-01")
         for x, y, shift in (("lon_u", "lat_u", 0.5), ("lon_v", "lat_v", 0.0)):
-            for name, values, unit in ((x, np.arange(4) + shift, "degrees_east"), (y, np.arange(3) + 50, "degrees_north")):
+            axes = ((x, np.arange(4) + shift, "degrees_east"), (y, np.arange(3) + 50, "degrees_north"))
+            for name, values, unit in axes:
                 file.createDimension(name, values.size)
                 axis(file, name, "f8", values, units=unit)
             file.createVariable(x[-1], "f4", ("time", y, x))[:] = 1

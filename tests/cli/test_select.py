@@ -21,7 +21,8 @@ TIMES = TimeAxis(np.arange(10) * DAY)
 
 @pytest.mark.parametrize(("item", "text", "index"), [
     (DEEP, "0", 0), (DEEP, "#2", 2), (DEEP, "-1", 4),
-    (DEEP, "10m", 2), (DEEP, "10 m", 2), (DEEP, "0.494m", 0), (DEEP, "-10m", 2), (DEEP, "0.0015km", 1), (DEEP, "1000cm", 2), (DEEP, "1.5m", 1),
+    (DEEP, "10m", 2), (DEEP, "10 m", 2), (DEEP, "0.494m", 0), (DEEP, "-10m", 2),
+    (DEEP, "0.0015km", 1), (DEEP, "1000cm", 2), (DEEP, "1.5m", 1),
     (HIGH, "500hPa", 2), (HIGH, "85000Pa", 1), (HIGH, "1000mbar", 0),
 ])
 def test_a_layer_is_an_index_or_a_value_with_its_unit(item: Item, text: str, index: int) -> None:
@@ -48,7 +49,8 @@ def test_a_rectangle_and_a_point_take_any_numbers() -> None:
             bbox(text)
 
 
-@pytest.mark.parametrize("text", ["x,y,name\n1,2,a\n-3,4.5,b\n", "1,2\n\n-3,4.5\n", "x;y\n1;2\n-3;4.5", "\ufeff1,2\n-3,4.5"])
+@pytest.mark.parametrize("text", [
+    "x,y,name\n1,2,a\n-3,4.5,b\n", "1,2\n\n-3,4.5\n", "x;y\n1;2\n-3;4.5", "\ufeff1,2\n-3,4.5"])
 def test_points_come_from_the_first_two_columns(text: str, tmp_path: Path) -> None:
     (tmp_path / "p.csv").write_text(text, encoding="utf-8")
     assert points_of_csv(str(tmp_path / "p.csv")) == [(1, 2), (-3, 4.5)]
