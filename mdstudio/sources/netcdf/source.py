@@ -9,7 +9,7 @@ import numpy as np
 
 from mdstudio.engine.errors import NotFoundError, SourceError
 from mdstudio.engine.model import NO_LAYER, Array, Description, Dropped
-from mdstudio.sources.netcdf.caching import ChunkCaches
+from mdstudio.sources.netcdf.caching import ChunkCaches, ReadAhead
 from mdstudio.sources.netcdf.describe import Binding, Part, describe_file
 from mdstudio.sources.netcdf.join import Joined, join
 from mdstudio.sources.netcdf.opening import FilePool, plain
@@ -31,6 +31,7 @@ class NetcdfSource:
         self._double_as_float = double_as_float
         self._files = FilePool()
         self._caches = ChunkCaches()
+        self._ahead = ReadAhead()
         self._joined: dict[str, Joined] | None = None
         self._overflows = 0
 
@@ -43,6 +44,7 @@ class NetcdfSource:
     def close(self) -> None:
         """Close all files, so that they can be moved or deleted on every platform."""
         self._caches.forget()
+        self._ahead.forget()
         self._files.close()
 
     def descriptions(self) -> Sequence[Description]:
@@ -63,8 +65,9 @@ class NetcdfSource:
              columns: slice) -> Array:
         """(time, row, column) stored values, C-contiguous, little-endian, in the item's type.
 
-        Cost: the hyperslab; of a chunked file the chunks it touches, each unpacked once as long as the chunks of one
-        slice fit in 64 MB. Raises `SourceError` naming file and variable; `NotFoundError` for an unknown item.
+        Cost: the hyperslab; of a chunked file the chunks it touches. Steps read in order unpack a chunk that spans many
+        of them once, or, where the chunks of one slice exceed 64 MB, once for each 32 MB of slices. Raises
+        `SourceError` naming file and variable; `NotFoundError` for an unknown item.
         """
         part = self._parts().get(description.name)
         if part is None or item not in part.bindings[0]:
@@ -88,7 +91,7 @@ class NetcdfSource:
         dataset = self._files.get(path)
         try:
             variable = dataset[binding.variable]
-            self._caches.prepare(path, binding, variable)
+            chunk_steps = self._caches.prepare(path, dataset, binding, variable)
             index: list[Any] = [slice(None)] * len(variable.shape)
             for position, value in binding.fixed:
                 index[position] = slice(value, value + 1)
@@ -97,11 +100,15 @@ class NetcdfSource:
                                         strict=True):
                 if position >= 0:
                     index[position] = _slice(wanted)
-            values = native(np.asarray(variable[tuple(index)]))
+            if chunk_steps:
+                key = path, binding.variable, binding.fixed, layer_index, rows, columns
+                values = self._ahead.read(variable, index, binding.order[0], chunk_steps, key)
+            else:
+                values = np.asarray(variable[tuple(index)])
         except (RuntimeError, OSError, IndexError, KeyError, MemoryError) as error:
             raise SourceError(f"The variable '{binding.variable}' cannot be read: {plain(error)}.",
                               where=path) from None
-        self._place(values, binding, out, path)
+        self._place(native(values), binding, out, path)
 
     def _place(self, values: Array, binding: Binding, out: Array, path: str) -> None:
         """Transpose to (time, row, column) and store, to the bit; only DoubleAsFloat converts."""
