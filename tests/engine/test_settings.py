@@ -166,7 +166,9 @@ def test_a_zlevel_item_is_refused_as_time_series_uncompressed_too() -> None:
     ("float64", {"TimeGroupSize": 49_999}, 49_999, 4),
     ("int8", {"TimeGroupSize": 1}, 1, 256), ("float32", {"GridTileWidth": 4096}, 1, 256),
     ("float32", {"GridTileWidth": 16, "TimeGroupSize": 16}, 16, 256), ("int16", {"TimeGroupSize": 4096}, 4096, 4)])
-def test_block_rows_are_the_fewest_that_reach_32_kb(dtype: str, parameters: dict[str, Any], group: int, rows: int) -> None:
+def test_block_rows_are_the_fewest_that_reach_32_kb(
+    dtype: str, parameters: dict[str, Any], group: int, rows: int
+) -> None:
     chosen = storage(dtype=dtype, StorageType="TimeSeries", **parameters)
     assert (chosen.time_group_size, chosen.time_series_block_rows) == (group, rows)
     assert chosen.spatial_group_size == parameters.get("GridTileWidth", 128) ** 2
