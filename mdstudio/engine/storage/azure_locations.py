@@ -79,6 +79,8 @@ def _with_credential(account: str, container: str, endpoint: str) -> tuple[Conta
     address = urlsplit(fields.get("blobendpoint", ""))
     of_address = address.path.strip("/") or (address.hostname or "").partition(".")[0]
     if account in (fields.get("accountname"), of_address):
+        if not {"accountkey", "sharedaccesssignature"} & set(fields):
+            raise UsageError("The connection string has neither a key nor a SAS.", where=CONNECTION_STRING)
         try:
             client = ContainerClient.from_connection_string(text, container, **_OPTIONS)
             return client, account if "accountkey" in fields else ""

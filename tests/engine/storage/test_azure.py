@@ -1,0 +1,318 @@
+"""Azure beyond the conformance suite: lost answers, overload, folders of hierarchical accounts, rights, secrets."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from mdstudio.engine.errors import (
+    AccessError,
+    BlobChangedError,
+    CommitUncertainError,
+    MdError,
+    NotFoundError,
+    StorageError,
+)
+from mdstudio.engine.storage import MUST_NOT_EXIST, CountingStorage, open_storage
+from mdstudio.engine.storage.azure import PAUSES, AzureStorage
+from tests.azurite import ACCOUNT, KEY, Azurite
+from tests.engine.storage.conformance import commit
+from tests.engine.storage.faults import BUSY, CUT, LOST, FaultyProxy, faulty_proxy
+
+pytestmark = pytest.mark.azure
+
+
+@pytest.fixture
+def container(azurite: Azurite) -> str:
+    return azurite.new_container()
+
+
+@pytest.fixture
+def storage(azurite: Azurite, container: str, monkeypatch: pytest.MonkeyPatch) -> AzureStorage:
+    monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", azurite.connection_string)
+    return azure(f"az://{ACCOUNT}/{container}")
+
+
+def azure(location: str) -> AzureStorage:
+    opened = open_storage(location)
+    assert isinstance(opened, AzureStorage)
+    return opened
+
+
+@pytest.fixture
+def waited() -> list[float]:
+    return []
+
+
+@pytest.fixture
+def broken(
+    azurite: Azurite, container: str, waited: list[float], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[AzureStorage, FaultyProxy]]:
+    """A storage behind a faulty network, whose waits are noted, not waited for."""
+    with faulty_proxy(azurite.port) as (proxy, connection):
+        monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", connection)
+        storage = azure(f"az://{ACCOUNT}/{container}")
+        storage._sleep = waited.append
+        yield storage, proxy
+
+
+# Answers that are lost
+
+
+@pytest.mark.rule("P15")
+@pytest.mark.parametrize("fault", [LOST, BUSY])
+@pytest.mark.parametrize("fresh", [True, False])
+def test_a_commit_without_an_answer_is_sent_once_and_told(
+    broken: tuple[AzureStorage, FaultyProxy], waited: list[float], fault: str, fresh: bool
+) -> None:
+    storage, proxy = broken
+    condition = {"if_none_match": MUST_NOT_EXIST} if fresh else {"if_match": commit(storage, "g", {"0": b"zero"})}
+    storage.stage_block("g", "1", b"one")
+    proxy.break_next("comp=blocklist", fault)
+    with pytest.raises(CommitUncertainError) as caught:
+        storage.commit_blocks("g", ["1"], **condition)
+    assert caught.value.where.endswith("/g")
+    assert len(proxy.seen) == 1, "the commit was sent again"
+    assert waited == []
+    # The layout reads the list: it is the commit's where the answer was lost, and the base where the service was busy.
+    if fault == LOST:
+        assert [block.id for block in storage.block_list("g").blocks] == ["1"]
+    else:
+        storage.commit_blocks("g", ["1"], **condition)  # an unchanged base is sent again, with the same staged blocks
+    assert storage.read("g").data == b"one"
+
+
+@pytest.mark.rule("P15")
+def test_a_conditional_write_or_delete_without_an_answer_is_sent_once(
+    broken: tuple[AzureStorage, FaultyProxy],
+) -> None:
+    storage, proxy = broken
+    version = storage.write("w", b"old")
+    proxy.break_next("PUT", LOST)
+    with pytest.raises(CommitUncertainError):
+        storage.write("w", b"new", if_match=version)
+    assert len(proxy.seen) == 1
+    assert storage.read("w").data == b"new"
+    proxy.break_next("DELETE", LOST)
+    with pytest.raises(CommitUncertainError):
+        storage.delete("w")
+    assert len(proxy.seen) == 1
+    assert not storage.exists("w")
+
+
+@pytest.mark.parametrize("fault", [LOST, BUSY])
+@pytest.mark.parametrize(
+    ("match", "call"),
+    [
+        ("PUT", lambda storage: storage.write("w", b"one")),
+        ("PUT", lambda storage: storage.stage_block("g", "1", b"one")),
+        ("HEAD", lambda storage: storage.properties("w")),
+        ("GET", lambda storage: storage.read("w")),
+        ("GET", lambda storage: storage.read_range("w", 1, 2)),
+        ("GET", lambda storage: storage.block_list("w")),
+        ("GET", lambda storage: list(storage.list_blobs())),
+        ("GET", lambda storage: storage.list_folders()),
+    ],
+)
+def test_what_may_be_repeated_is_tried_again(
+    broken: tuple[AzureStorage, FaultyProxy],
+    waited: list[float],
+    fault: str,
+    match: str,
+    call: Callable[[AzureStorage], object],
+) -> None:
+    storage, proxy = broken
+    storage.write("w", b"one")
+    proxy.break_next(match, fault, fault)
+    call(storage)
+    assert len(proxy.seen) == 3
+    assert waited == list(PAUSES[:2])
+
+
+def test_a_service_that_stays_busy_is_an_error_in_the_end(
+    broken: tuple[AzureStorage, FaultyProxy], waited: list[float]
+) -> None:
+    storage, proxy = broken
+    proxy.break_next("HEAD", *[BUSY] * 20)
+    with pytest.raises(StorageError, match="503") as caught:
+        storage.properties("w")
+    assert not isinstance(caught.value, CommitUncertainError)
+    assert waited == list(PAUSES)
+
+
+def test_half_an_answer_is_never_taken_for_the_blob(broken: tuple[AzureStorage, FaultyProxy]) -> None:
+    storage, proxy = broken
+    data = bytes(range(256)) * 1000
+    storage.write("w", data)
+    proxy.break_next("GET", CUT)
+    assert storage.read_range("w", 0, 200_000).data == data[:200_000]
+
+
+def test_a_service_that_is_not_there_is_told(waited: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", Azurite(1).connection_string)
+    storage = azure(f"az://{ACCOUNT}/container")
+    storage._sleep = waited.append
+    for call in (lambda: storage.read("a"), lambda: storage.commit_blocks("a", [])):
+        with pytest.raises(StorageError, match="cannot be reached") as caught:
+            call()
+        assert not isinstance(caught.value, CommitUncertainError)
+
+
+# Folders, containers, rights
+
+
+def test_folders_of_hierarchical_accounts_are_no_blobs(azurite: Azurite, container: str, storage: AzureStorage) -> None:
+    from azure.storage.blob import ContainerClient
+
+    with ContainerClient.from_connection_string(azurite.connection_string, container) as client:
+        for name in ("a", "a/b", "empty"):
+            client.upload_blob(name, b"", metadata={"hdi_isfolder": "true"})
+    storage.write("a/b/c", b"x")
+    storage.write("a/zero", b"")
+    assert [(blob.name, blob.length) for blob in storage.list_blobs()] == [("a/b/c", 1), ("a/zero", 0)]
+    assert storage.list_folders() == (["a", "empty"], [])
+    folders, blobs = storage.list_folders("a")
+    assert (folders, [blob.name for blob in blobs]) == (["b"], ["a/zero"])
+    assert not storage.exists("a/b")
+    for call in (storage.properties, storage.read, storage.block_list):
+        with pytest.raises(NotFoundError):
+            call("a/b")
+
+
+def test_a_listing_goes_on_over_its_pages(storage: AzureStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"f{n}/b" for n in range(7)]
+    for name in names:
+        storage.write(name, b"x")
+    client = storage._client
+    list_blobs, walk_blobs = client.list_blobs, client.walk_blobs
+    monkeypatch.setattr(client, "list_blobs", lambda *a, **k: list_blobs(*a, results_per_page=3, **k))
+    monkeypatch.setattr(client, "walk_blobs", lambda *a, **k: walk_blobs(*a, results_per_page=3, **k))
+    assert [blob.name for blob in storage.list_blobs()] == names
+    assert storage.list_folders()[0] == [f"f{n}" for n in range(7)]
+
+
+def test_a_container_that_is_not_there_is_told(storage: AzureStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = azure(f"az://{ACCOUNT}/no-such-container")
+    for call in (
+        lambda: missing.read("a"),
+        lambda: missing.write("a", b"x"),
+        lambda: list(missing.list_blobs()),
+        missing.list_folders,
+    ):
+        with pytest.raises(NotFoundError, match="container"):
+            call()
+
+
+def test_a_signature_that_does_not_allow_it_is_an_access_error(azurite: Azurite, storage: AzureStorage) -> None:
+    storage.write("a", b"x")
+    container = storage.location.rpartition("/")[2]
+    readable = azure(f"{azurite.endpoint}/{container}?{azurite.container_sas(container, 'r')}")
+    assert readable.read("a").data == b"x"
+    expired = azure(f"{azurite.endpoint}/{container}?{azurite.container_sas(container, hours=-1)}")
+    for call in (
+        lambda: readable.write("a", b"y"),
+        lambda: readable.stage_block("a", "1", b"y"),
+        lambda: list(readable.list_blobs()),
+        lambda: expired.read("a"),
+    ):
+        with pytest.raises(AccessError, match="SAS"):
+            call()
+
+
+@pytest.mark.rule("P26")
+def test_inside_one_account_the_service_copies(azurite: Azurite, storage: AzureStorage) -> None:
+    commit(storage, "a", {"1": b"one", "2": b"two"})
+    storage.write("large", bytes(5_000_000))
+    counting = CountingStorage(storage)
+    other = azure(f"az://{ACCOUNT}/{azurite.new_container()}/x")
+    container = storage.location.rpartition("/")[2]
+    signed = azure(f"{azurite.endpoint}/{container}?{azurite.container_sas(container)}")
+    for source in (counting, signed):
+        for name in ("a", "large"):
+            version = other.copy_from(source, name)
+            assert other.properties(name).version == version
+            assert other.block_list(name).blocks == storage.block_list(name).blocks
+            other.delete(name)
+    assert counting.bytes_read == 0
+    other.copy_from(storage, "a", "b/c")
+    assert other.read("b/c").data == b"onetwo"
+
+
+def test_a_lease_of_another_program_is_an_access_error(azurite: Azurite, storage: AzureStorage) -> None:
+    from azure.storage.blob import BlobClient
+
+    storage.write("a", b"x")
+    container = storage.location.rpartition("/")[2]
+    with BlobClient.from_connection_string(azurite.connection_string, container, "a") as client:
+        lease = client.acquire_lease()
+        with pytest.raises(AccessError, match="lease"):
+            storage.write("a", b"y")
+        lease.break_lease(0)
+
+
+@pytest.mark.rule("P14")
+def test_a_block_that_another_commit_dropped_is_a_changed_blob(storage: AzureStorage) -> None:
+    storage.stage_block("g", "1", b"one")
+    storage.stage_block("g", "2", b"two")
+    storage.commit_blocks("g", ["1"])
+    with pytest.raises(BlobChangedError, match="dropped"):
+        storage.commit_blocks("g", ["2"])
+
+
+# Secrets
+
+
+def failures(storage: AzureStorage) -> list[MdError]:
+    """Errors of every kind that this storage can be brought to raise."""
+    found = []
+    for call in (
+        lambda: storage.read("none"),
+        lambda: storage.write("a", b"x", if_match="0x0"),
+        lambda: storage.commit_blocks("g", ["1"]),
+        lambda: list(storage.list_blobs()),
+        lambda: storage.delete("none"),
+    ):
+        try:
+            call()
+        except MdError as error:
+            found.append(error)
+    return found
+
+
+@pytest.mark.parametrize("reachable", [True, False])
+@pytest.mark.parametrize("kind", ["sas", "bad sas", "key"])
+def test_no_secret_is_in_an_error_a_repr_or_a_log(
+    azurite: Azurite,
+    container: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    kind: str,
+    reachable: bool,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    service = azurite if reachable else Azurite(1)
+    sas = azurite.container_sas(container)
+    if kind == "bad sas":
+        sas = sas.replace("sig=", "sig=SPOILT")
+    if kind == "key":
+        monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", service.connection_string)
+        storage = azure(f"az://{ACCOUNT}/{container}")
+    else:
+        storage = azure(f"{service.endpoint}/{container}?{sas}")
+    storage._sleep = lambda seconds: None
+    errors = failures(storage)
+    assert len(errors) >= 3
+    signature = sas.partition("sig=")[2].partition("&")[0]
+    shown = [caplog.text, repr(storage), str(storage), storage.location, storage.child("a").location]
+    shown += [repr(vars(record)) for record in caplog.records]
+    for error in errors:
+        shown += [str(error), repr(error), repr(error.__dict__), str(pickle.dumps(error))]
+        assert error.__context__ is None
+        assert error.__cause__ is None
+    for text in shown:
+        assert signature not in text
+        assert KEY not in text
+        assert "sig=S" not in text
