@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from netcdf_builders import HOURS, LAT, LON, add, new_file, numbered, one_item
+from netcdf_builders import HOURS, LAT, LON, add, add_axes, new_file, numbered, one_item
 
 from mdstudio.sources.netcdf import caching
 from mdstudio.sources.netcdf.caching import MAX_VARIABLE, slice_chunks
@@ -115,3 +115,24 @@ def test_reading_ahead_gives_the_same_bits_in_any_order(
             got = source.read(description, "v", slice(start, start + 3), -1, slice(None), slice(None))
             assert np.array_equal(got, values[start:start + 3])
     assert 0 < len(reads) < 25
+
+
+def test_reading_ahead_serves_layers_in_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(caching, "MAX_VARIABLE", 100)
+    monkeypatch.setattr(caching, "MAX_AHEAD", 2 * 10 * 4 * 5 * 2)
+    path, values = tmp_path / "a.nc", numbered(30, 2, 4, 5)
+    with new_file(path) as dataset:
+        add_axes(dataset, times=np.arange(30))
+        add(dataset, "v", ["time", "level", "lat", "lon"], values, zlib=True, chunksizes=(10, 1, 2, 2))
+        add(dataset, "w", ["time", "level", "lat", "lon"], values + 1, zlib=True, chunksizes=(10, 1, 2, 2))
+    reads: list[Any] = []
+    original = caching.ReadAhead._stop
+    monkeypatch.setattr(caching.ReadAhead, "_stop", lambda *a: reads.append(a) or original(*a))
+    with open_source([str(path)]) as source:
+        (description,) = source.descriptions()
+        for item, added in (("v", 0), ("w", 1)):
+            for step in range(30):
+                for layer in range(2):
+                    got = source.read(description, item, slice(step, step + 1), layer, slice(None), slice(None))
+                    assert np.array_equal(got[0], values[step, layer] + added)
+    assert len(reads) <= 2 * 2 * 4

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from mdstudio.sources.netcdf.describe import Binding
 MAX_VARIABLE = 64 << 20
 MAX_TOTAL = 256 << 20
 MAX_AHEAD = 32 << 20
+MAX_STREAMS = 64
 _SMALL = 1 << 20
 
 
@@ -75,35 +77,49 @@ def _set(variable: Any, size: int, slots: int) -> None:
         return  # of a file that was closed since, or a format without caches: only speed is lost
 
 
+@dataclass
+class _Stream:
+    """The steps of one layer and rectangle of a variable: the step expected next, and those read ahead."""
+
+    next: int = -1
+    start: int = 0
+    values: Array | None = None
+
+
 class ReadAhead:
-    """Serves single timesteps in order from one larger read; holds at most `MAX_AHEAD` bytes."""
+    """Serves timesteps that are asked for in order from larger reads; holds at most `MAX_AHEAD` bytes.
+
+    Each layer and rectangle is a stream of its own, since an import may read all layers of a step before the next step;
+    the streams of a variable share the memory, and end when another variable is read.
+    """
 
     def __init__(self) -> None:
-        self._key: tuple[Any, ...] = ()
-        self._next = -1
-        self._start = 0
-        self._values: Array | None = None
+        self._variable: tuple[Any, ...] = ()
+        self._streams: OrderedDict[tuple[Any, ...], _Stream] = OrderedDict()
 
-    def read(self, variable: Any, index: list[Any], time: int, chunk_steps: int, key: tuple[Any, ...]) -> Array:
-        """`variable[index]`, where `index[time]` is a slice of steps; reads ahead once steps are asked for in order."""
+    def read(self, variable: Any, index: list[Any], time: int, chunk_steps: int, name: tuple[Any, ...],
+             part: tuple[Any, ...]) -> Array:
+        """`variable[index]`, where `index[time]` is a slice of steps; `name` tells variables apart, `part` streams."""
+        if name != self._variable:
+            self.forget()
+            self._variable = name
+        stream = self._streams.setdefault(part, _Stream())
+        self._streams.move_to_end(part)
+        if len(self._streams) > MAX_STREAMS:
+            self._streams.popitem(last=False)
         wanted = index[time]
-        in_order = key == self._key and wanted.start == self._next and wanted.step == 1
+        in_order = wanted.start == stream.next and wanted.step == 1
+        stream.next = wanted.stop
         if not in_order:
-            self._values = None
-        self._key, self._next = key, wanted.stop
-        if not in_order:
+            stream.values = None
             return np.asarray(variable[tuple(index)])
-        if not self._holds(wanted, time):
+        if stream.values is None or wanted.stop > stream.start + stream.values.shape[time]:
+            stream.values = None  # the old block goes before the new one comes
+            stream.start = wanted.start
             stop = self._stop(variable, index, time, chunk_steps)
-            self._start, self._values = wanted.start, None  # the old block goes before the new one comes
-            self._values = np.asarray(variable[(*index[:time], slice(wanted.start, stop), *index[time + 1:])])
-        place = slice(wanted.start - self._start, wanted.stop - self._start)
-        assert self._values is not None
-        return self._values[(*(slice(None),) * time, place)]
-
-    def _holds(self, wanted: slice, time: int) -> bool:
-        return self._values is not None and (
-            self._start <= wanted.start and wanted.stop <= self._start + self._values.shape[time])
+            stream.values = np.asarray(variable[(*index[:time], slice(wanted.start, stop), *index[time + 1:])])
+        place = slice(wanted.start - stream.start, wanted.stop - stream.start)
+        return np.asarray(stream.values[(*(slice(None),) * time, place)])
 
     def _stop(self, variable: Any, index: list[Any], time: int, chunk_steps: int) -> int:
         """Where to stop: as far as memory allows, at the end of a chunk where that is no shorter than asked for."""
@@ -111,10 +127,11 @@ class ReadAhead:
         lengths = [len(range(*s.indices(n))) for i, (s, n) in enumerate(zip(index, variable.shape, strict=True))
                    if i != time]
         step_bytes = max(1, math.prod(lengths) * variable.dtype.itemsize)
-        stop = min(int(variable.shape[time]), int(wanted.start) + MAX_AHEAD // step_bytes)
+        stop = min(int(variable.shape[time]), int(wanted.start) + MAX_AHEAD // len(self._streams) // step_bytes)
         if stop < variable.shape[time]:
             stop -= stop % chunk_steps if stop - stop % chunk_steps > wanted.start else 0
         return max(int(wanted.stop), int(stop))
 
     def forget(self) -> None:
-        self._key, self._values = (), None
+        self._variable = ()
+        self._streams.clear()

@@ -101,8 +101,8 @@ class NetcdfSource:
                 if position >= 0:
                     index[position] = _slice(wanted)
             if chunk_steps:
-                key = path, binding.variable, binding.fixed, layer_index, rows, columns
-                values = self._ahead.read(variable, index, binding.order[0], chunk_steps, key)
+                values = self._ahead.read(variable, index, binding.order[0], chunk_steps, (path, binding.variable),
+                                          (binding.fixed, layer_index, rows, columns))
             else:
                 values = np.asarray(variable[tuple(index)])
         except (RuntimeError, OSError, IndexError, KeyError, MemoryError) as error:
