@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mdstudio.cli.output import Output, counted, size
 from mdstudio.cli.progress import shown_progress
 
-LEVELS = ("probe", "index")
+if TYPE_CHECKING:
+    from mdstudio.engine.health import Finding, Summary
+
 STATUS = {"clean": 0, "damaged": 3, "advice": 5}
+WORDS = {"clean": "clean", "damaged": "damaged", "advice": "whole, with advice"}
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -18,7 +21,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         "check", parents=[common], help="whether a dataset is whole",
         description="Looks for damage. Exit status: 0 clean at the level asked, 3 damage found, 5 advice only.")
     parser.add_argument("dataset", metavar="DATASET")
-    parser.add_argument("--level", choices=LEVELS, default="index",
+    parser.add_argument("--level", default="index", metavar="LEVEL",
                         help="probe: metadata, and that every blob is there; index: every page index too (%(default)s)")
     parser.set_defaults(run=run)
 
@@ -29,36 +32,35 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
     storage = open_storage(args.dataset)
     findings: list[Finding] = []
-    summary: dict[str, Any] = {}
+    summary: Summary | None = None
     with shown_progress(args, "Checking") as progress:
         for entry in check(storage, args.level, progress):
-            if isinstance(entry, Finding):
-                findings.append(entry)
-                if out.json:
-                    out.line(finding_json(entry))
+            if not isinstance(entry, Finding):
+                summary = entry
+            elif out.json:
+                out.line(dataclasses.asdict(entry))
             else:
-                summary = summary_json(entry)
+                findings.append(entry)
+    assert summary is not None
     if out.json:
-        out.line({"summary": summary})
+        out.line({"summary": dataclasses.asdict(summary)})
     else:
         _print(out, storage.location, findings, summary)
-    return STATUS[summary["status"]]
+    return STATUS[summary.status]
 
 
-def finding_json(finding: Any) -> dict[str, Any]:
-    """The keys of design 5a."""
-    return dataclasses.asdict(finding)
-
-
-def summary_json(summary: Any) -> dict[str, Any]:
-    return dataclasses.asdict(summary) if dataclasses.is_dataclass(summary) else dict(summary)  # type: ignore[arg-type]
-
-
-def _print(out: Output, location: str, findings: list[Any], summary: dict[str, Any]) -> None:
-    words = {"clean": "clean", "advice": "fine, with advice", "damaged": "damaged"}
-    out.title(f"{location}: {words[summary['status']]} at level {summary['level']}")
+def _print(out: Output, location: str, findings: list[Finding], summary: Summary) -> None:
+    out.title(f"{location}: {WORDS[summary.status]} at level {summary.level}")
+    for finding in findings:
+        where = f" {finding.blob}" if finding.blob else ""
+        out.text(f"\n{finding.severity} {finding.code}{where}")
+        out.facts([
+            ("Expected", finding.expected), ("Found", finding.found), ("Lost", finding.lost), ("Do", finding.advice),
+            ("Command", finding.command),
+        ])
     if findings:
-        out.table(("Severity", "Code", "Blob", "What", "Do"),
-                  [(f.severity, f.code, f.blob, f"expected {f.expected}, found {f.found}", f.advice) for f in findings])
-    out.text(f"  {counted(summary['findings'], 'finding')}; {summary['pages_checked']:,} of {summary['pages_total']:,} "
-             f"pages checked, {size(summary['bytes_read'])} read in {counted(summary['requests'], 'request')}")
+        out.text()
+    pages = f"{summary.pages_checked:,} of {summary.pages_total:,} pages" if summary.pages_checked else \
+        f"indexes of {summary.pages_total:,} pages" if summary.level == "index" else f"{summary.pages_total:,} pages"
+    out.text(f"  {counted(summary.findings, 'finding')}; {pages}, {size(summary.bytes_read)} read in "
+             f"{counted(summary.requests, 'request')}")

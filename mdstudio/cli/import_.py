@@ -34,7 +34,8 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument("--grid", default="", metavar="NAME", help="which grid of a source that holds several")
     parser.add_argument("--workers", type=int, metavar="N", help="encode workers, 1 to 4 (one per processor)")
     parser.add_argument("--dry-run", action="store_true", help="show what would be written and how; write nothing")
-    parser.add_argument("--replace", action="store_true", help="make the whole dataset anew where there is one")
+    parser.add_argument("--replace", action="store_true",
+                        help="make the whole dataset anew where there is one (comes with a later release)")
     parser.add_argument("--append", action="store_true", help="add later times (comes with the next release)")
     parser.add_argument("--update", action="store_true",
                         help="import times again in place (comes with the next release)")

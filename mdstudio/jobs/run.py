@@ -127,7 +127,7 @@ def refuse_existing(target: BlobStorage, recipe: Recipe) -> None:
         raise UsageError("--replace comes with a later release.", advice="Choose another destination.")
     if target.exists("dataset.json"):
         raise AlreadyExistsError("There is a dataset already.", where=target.location,
-                                 advice="Choose another destination, or give --replace to make it anew.")
+                                 advice="Choose another destination (--replace comes with a later release).")
 
 
 def choose_grid(descriptions: Sequence[Description], recipe: Recipe) -> Description:
