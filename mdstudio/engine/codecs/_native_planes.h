@@ -6,7 +6,7 @@
 #ifndef MD_NATIVE_PLANES_H
 #define MD_NATIVE_PLANES_H
 
-#include "_native_common.h"
+#include "_native_scan.h"
 
 /* ---- entropy: sum of c * log2(c) in 1/65536, from an integer table, so that every platform ranks alike ---- */
 
@@ -238,20 +238,14 @@ struct Sink {
                 if (predictor != NONE)                                                                                 \
                     for (i = 0; i < m; i++)                                                                            \
                         r[i] = (K)((K)(r[i] >> 1) ^ (K)(0 - (K)(r[i] & 1)));                                           \
-                if (order == 1) {                                                                                      \
-                    for (i = 0; i < m; i++)                                                                            \
-                        r[i] = carry = (K)(carry + r[i]);                                                              \
-                } else if (order == 2) {                                                                               \
-                    i = 0;                                                                                             \
-                    if (at == 0) {                                                                                     \
-                        carry = r[0];                                                                                  \
-                        i = 1;                                                                                         \
-                    }                                                                                                  \
-                    for (; i < m; i++) {                                                                               \
-                        slope = (K)(slope + r[i]);                                                                     \
-                        r[i] = carry = (K)(carry + slope);                                                             \
-                    }                                                                                                  \
+                if (order == 2) {                                                                                      \
+                    if (at == 0)                                                                                       \
+                        slope = scan_##N(r + 1, m - 1, 0);                                                             \
+                    else                                                                                               \
+                        slope = scan_##N(r, m, slope);                                                                 \
                 }                                                                                                      \
+                if (order)                                                                                             \
+                    carry = scan_##N(r, m, carry);                                                                     \
                 if (above) {                                                                                           \
                     k = above + at;                                                                                    \
                     if (row && predictor == AVG) {                                                                     \

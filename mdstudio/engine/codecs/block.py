@@ -184,8 +184,7 @@ def _parse_rest(h: Header, reader: _Reader) -> None:
 def _parse_lattice(h: Header, reader: _Reader) -> Lattice:
     first, flags = reader.take(1), reader.take(1)
     arithmetic, shifted = first & ~POST_SHIFT, bool(first & POST_SHIFT)
-    _require(1 <= arithmetic <= 4, f"the lattice arithmetic {arithmetic} is unknown")
-    _require(h.form.size == 4 or (arithmetic != 2 and not shifted), "the lattice arithmetic is for float32 only")
+    _require(h.form.size == 4 or not shifted, "the lattice is shifted, which is for float32 only")
     _require(not flags & BY_REFERENCE, "the lattice parameters are by reference, which this build does not read")
     _require(not flags & ~(RANK_TABLE | ESCAPES | NO_OFFSET), f"the lattice flags {flags:#04x} are unknown")
     scale = reader.real(8)
@@ -194,10 +193,10 @@ def _parse_lattice(h: Header, reader: _Reader) -> Lattice:
     shift = reader.real(4) if shifted else None
     folded = reader.varint()
     base = ~(folded >> 1) if folded & 1 else folded >> 1
-    finite = all(map(math.isfinite, (scale, offset, factor, shift or 0.0)))
-    _require(finite and scale != 0.0 and factor != 0.0, "the lattice parameters are zero or not finite")
-    if arithmetic == 2:
-        _require(_is_float32(scale) and _is_float32(offset), "the lattice parameters are not float32")
+    _require(
+        is_lattice(arithmetic, scale, offset, factor, h.form.size) and math.isfinite(shift or 0.0),
+        f"the lattice's numbers {scale!r}, {offset!r}, {factor!r} are not ones of its arithmetic",
+    )
     _require(abs(base) < MAX_K - (1 << 32), f"the lattice base {base} is out of range")
     if flags & RANK_TABLE:
         h.table = reader.varint()
@@ -207,6 +206,15 @@ def _parse_lattice(h: Header, reader: _Reader) -> Lattice:
         h.escapes = reader.varint()
         _require(0 < h.escapes <= min(h.coded, MAX_ESCAPES), f"the lattice claims {h.escapes} escapes")
     return Lattice(arithmetic, scale, offset, factor, base, shift)
+
+
+def is_lattice(arithmetic: int, scale: float, offset: float, factor: float, size: int) -> bool:
+    """Whether numbers are ones that a lattice of floats of `size` bytes may have."""
+    if not 1 <= arithmetic <= 4 or not all(map(math.isfinite, (scale, offset, factor))):
+        return False
+    if scale == 0.0 or factor == 0.0:
+        return False
+    return arithmetic != 2 or (size == 4 and _is_float32(scale) and _is_float32(offset))
 
 
 class _Reader:

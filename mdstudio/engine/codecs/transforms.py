@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mdstudio.engine.codecs import forms
-from mdstudio.engine.codecs.block import MAX_ESCAPES, MAX_TABLE, Header, Lattice
+from mdstudio.engine.codecs.block import MAX_ESCAPES, MAX_TABLE, Header, Lattice, is_lattice
 from mdstudio.engine.codecs.forms import (
     AVG,
     BITS,
@@ -210,13 +210,15 @@ class Tile:
         return self._maps[key]
 
     def _map(self, transform: Transform) -> _Mapped | None:
+        if self.kind != 2 if transform.map in (FORD, LATTICE) else self.kind == 2 and transform.map == INT:
+            return None  # a caller's probe that saw another type before
         base = self._base(transform.mask)
         if transform.map == BITS:
             return _Mapped(base, self.size)
         if transform.map == DICT:
             return self._dictionary(base)
         if transform.map == LATTICE:
-            return self._lattice(base, transform.hint) if transform.hint is not None else None
+            return self._lattice(base, transform.hint)
         low, high = self.low, self.high
         if transform.mask:
             low, high = kernels.key_range(base, self.size, self.kind)
@@ -234,8 +236,8 @@ class Tile:
         k, width = _narrow(ranks, 2, 0, 0, count - 1)
         return _Mapped(k, width, keys=keys[:count].astype(self.bits.dtype))
 
-    def _lattice(self, base: Array, hint: Hint) -> _Mapped | None:
-        if hint.arithmetic == 2 and self.size != 4:
+    def _lattice(self, base: Array, hint: Hint | None) -> _Mapped | None:
+        if hint is None or not is_lattice(hint.arithmetic, hint.scale, hint.offset, hint.factor, self.size):
             return None
         k, escapes = np.empty(base.size, dtype=np.int64), np.empty(MAX_ESCAPES, dtype=np.uint32)
         limit = min(MAX_ESCAPES, base.size // 16)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mdstudio.engine.codecs import _numpy
-from mdstudio.engine.codecs.block import PREDICTORS
+from mdstudio.engine.codecs.forms import PREDICTORS
 
 SIZES = (1, 2, 4, 8)
 LATTICES = (

@@ -1,0 +1,117 @@
+"""When transforms compete, and when the winner is kept (C6)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mdstudio.engine.codecs import PROBE_STRIDE, ProbeState, codec, describe_block, new_probe
+from mdstudio.engine.codecs.auto import AutoCodec
+from tests.engine.codecs.fields import Array, field
+
+
+@pytest.fixture
+def competitions(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Grows by one with every competition."""
+    held: list[int] = []
+    compete = AutoCodec._compete
+
+    def counted(self: AutoCodec, *arguments: object) -> object:
+        held.append(1)
+        return compete(self, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(AutoCodec, "_compete", counted)
+    return held
+
+
+def smooth(seed: int = 0) -> Array:
+    return field("smooth", "int16", (32, 32), seed)
+
+
+@pytest.mark.rule("C6")
+def test_transforms_compete_on_every_32nd_tile_only(competitions: list[int]) -> None:
+    assert PROBE_STRIDE == 32
+    probe = new_probe("ZstdAuto")
+    for tile in range(97):
+        codec("ZstdAuto").encode(smooth(tile), probe)
+        assert len(competitions) == tile // 32 + 1
+
+
+@pytest.mark.rule("C6")
+def test_without_a_probe_every_tile_competes(competitions: list[int]) -> None:
+    for tile in range(3):
+        codec("ZstdAuto").encode(smooth(tile))
+    assert len(competitions) == 3
+
+
+@pytest.mark.rule("C6")
+def test_a_winner_that_does_not_apply_competes_again(competitions: list[int]) -> None:
+    probe = new_probe("ZstdAuto")
+    few = field("few", "float64", (64, 64))
+    assert describe_block("ZstdAuto", codec("ZstdAuto").encode(few, probe)).key == "dictionary"
+    codec("ZstdAuto").encode(few, probe)
+    assert len(competitions) == 1
+    codec("ZstdAuto").encode(field("noise", "float64", (64, 64)), probe)
+    assert len(competitions) == 2
+
+
+@pytest.mark.rule("C6")
+def test_a_winner_that_fares_clearly_worse_competes_again(competitions: list[int]) -> None:
+    probe = new_probe("ZstdAuto")
+    tile = smooth()
+    codec("ZstdAuto").encode(tile, probe)
+    codec("ZstdAuto").encode(tile + np.int16(3), probe)
+    assert len(competitions) == 1
+    codec("ZstdAuto").encode(field("noise", "int16", (32, 32)), probe)
+    assert len(competitions) == 2
+
+
+@pytest.mark.rule("C6")
+def test_clearly_worse_is_15_percent_and_one_point() -> None:
+    probe = ProbeState()
+    probe.reference = 0.5
+    assert not probe.fares_worse(0.5 * 1.15 + 0.0099)
+    assert probe.fares_worse(0.5 * 1.15 + 0.0101)
+
+
+@pytest.mark.rule("C6")
+def test_constant_and_nearly_all_masked_tiles_neither_compete_nor_count(competitions: list[int]) -> None:
+    probe = new_probe("ZstdAuto")
+    assert isinstance(probe, ProbeState)
+    masked = np.full((32, 32), -32767, dtype=np.int16)
+    masked[3, 4:9] = (1, 5, 9, 2, 7)
+    for _ in range(40):
+        codec("ZstdAuto").encode(np.full((32, 32), 7, dtype=np.int16), probe)
+        block = codec("ZstdAuto").encode(masked, probe, (), -32767)
+        out = np.zeros_like(masked)
+        codec("ZstdAuto").decode(block, out)
+        assert (out == masked).all()
+    assert not competitions
+    assert probe.since == 0
+    codec("ZstdAuto").encode(smooth(), probe)
+    assert len(competitions) == 1
+
+
+@pytest.mark.rule("C6", "D9")
+def test_the_bytes_depend_on_the_tiles_of_the_unit_alone() -> None:
+    tiles = [smooth(seed) for seed in range(5)] + [field("sparse", "int16", (32, 32))] + [smooth(9)]
+    runs = []
+    for _ in range(2):
+        probe = new_probe("ZstdFastAuto")
+        runs.append([codec("ZstdFastAuto").encode(tile, probe) for tile in tiles])
+        codec("ZstdFastAuto").encode(field("noise", "float32", (10, 10)), new_probe("ZstdFastAuto"))
+    assert runs[0] == runs[1]
+
+
+@pytest.mark.rule("C6")
+def test_a_mask_of_the_winner_serves_tiles_without_holes(competitions: list[int]) -> None:
+    probe = new_probe("ZstdAuto")
+    holes = smooth()
+    holes[5:20, 3:30] = -32767
+    info = describe_block("ZstdAuto", codec("ZstdAuto").encode(holes, probe, (), -32767))
+    assert "holes" in info.transform
+    block = codec("ZstdAuto").encode(smooth(), probe, (), -32767)
+    assert "holes" not in describe_block("ZstdAuto", block).transform
+    out = np.zeros((32, 32), dtype=np.int16)
+    codec("ZstdAuto").decode(block, out)
+    assert (out == smooth()).all()
