@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pyqtgraph as pg
 from PySide6.QtGui import QFontMetricsF, QPen
 
-from mdstudio.app.plots import calendar_ticks, ticks
-from mdstudio.app.plots.paint import color, font, hairline
+from mdstudio.app.plots import ticks
+from mdstudio.app.plots.paint import LEFT_WIDTH, color, font, hairline
+from mdstudio.app.plots.ticks import TickMaker
 from mdstudio.app.theme import Theme
 
-TickMaker = Callable[[float, float, int], list[ticks.Tick]]
-LEFT_WIDTH, BOTTOM_HEIGHT = 52, 24
+BOTTOM_HEIGHT = 24
 
 
 class AxisItem(pg.AxisItem):  # type: ignore[misc]
@@ -70,21 +69,6 @@ class AxisItem(pg.AxisItem):  # type: ignore[misc]
             return text
         middle = (value - low) / (high - low) * self.width()
         return text if middle + QFontMetricsF(font("caption")).horizontalAdvance(text) / 2 <= self.width() + 1 else ""
-
-
-def time_axis(calendar: str, orientation: str = "bottom") -> AxisItem:
-    """An axis of microseconds since 1970 in the data's calendar."""
-    return AxisItem(orientation, time_tick_maker(calendar))
-
-
-def time_tick_maker(calendar: str) -> TickMaker:
-    return lambda low, high, most: calendar_ticks.time_ticks(low, high, most, calendar)
-
-
-def index_ticks(low: float, high: float, most: int) -> list[ticks.Tick]:
-    """Whole numbers only: rows and columns of a grid without usable coordinates, steps of a series."""
-    step = max(1.0, ticks.spacing(low, high, most))
-    return [(v, f"#{round(v)}") for v in ticks.positions(max(low, 0.0), high, step)]
 
 
 def plain_plot(axes: dict[str, Any], view: Any = None) -> Any:

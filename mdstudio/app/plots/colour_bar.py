@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QImage, QPainter, QPainterPath, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from mdstudio.app import colormaps
-from mdstudio.app.plots.paint import color, font
+from mdstudio.app.plots.paint import LEFT_WIDTH, color, font
 from mdstudio.app.plots.ranges import Range, place_in_range
-from mdstudio.app.plots.ticks import Tick, number_ticks
+from mdstudio.app.plots.ticks import TickMaker, number_ticks
 from mdstudio.app.plots.units import unit_text
 from mdstudio.engine.model import Array
 
@@ -31,13 +29,13 @@ class ColourBar(QWidget):
         self._unit = ""
         self._histogram = np.zeros(0)
         self._value: float | None = None
-        self._ticks: Callable[[float, float, int], list[Tick]] = number_ticks
+        self._ticks: TickMaker = number_ticks
         self.setFixedWidth(WIDTH)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
         self.setAccessibleName("Colour scale")
 
     def set_scale(self, shown: Range | None, name: str, unit: str, counts: Array | None = None,
-                  ticks: Callable[[float, float, int], list[Tick]] | None = None) -> None:
+                  ticks: TickMaker | None = None) -> None:
         """Range, colour map, unit and the cells per 1/256 of the range; None for the range: nothing is finite."""
         self._shown, self._name, self._unit = shown, name, unit_text(unit)
         steps = np.zeros(0) if counts is None or shown is None or not shown[1] > shown[0] else (
@@ -118,7 +116,7 @@ class ColourBar(QWidget):
 
     def _paint_ticks(self, painter: QPainter, box: QRectF, shown: Range) -> None:
         low, high = shown
-        found = self._ticks(low, high, max(2, int(box.height() / 44))) if high > low else (
+        found = self._ticks(low, high, max(2, int(box.height() / 56))) if high > low else (
             [(low, self._ticks(low, low, 1)[0][1])])
         painter.setFont(font("caption"))
         for value, text in found:
@@ -127,3 +125,46 @@ class ColourBar(QWidget):
             painter.drawLine(QPointF(box.right() + 1, round(y) + 0.5), QPointF(box.right() + 5, round(y) + 0.5))
             painter.drawText(QRectF(box.right() + 8, y - 8, self.width() - box.right() - 8, 16),
                              Qt.AlignmentFlag.AlignVCenter, text)
+
+
+class ColourStrip(QWidget):
+    """The same scale lying down, for small maps: a bar with its ticks beneath, the unit after the last one."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._shown: Range | None = None
+        self._name = "viridis"
+        self._unit = ""
+        self.setFixedHeight(30)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName("Colour scale")
+
+    def set_scale(self, shown: Range | None, name: str, unit: str) -> None:
+        self._shown, self._name, self._unit = shown, name, unit_text(unit)
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self._shown is None:
+            return
+        low, high = self._shown
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+        box = QRectF(LEFT_WIDTH, 1, max(20, self.width() - LEFT_WIDTH - 12), 9)
+        row = np.ascontiguousarray(colormaps.argb(self._name))
+        path = QPainterPath()
+        path.addRoundedRect(box, 4, 4)
+        painter.save()
+        painter.setClipPath(path)
+        painter.drawImage(box, QImage(row.tobytes(), 256, 1, 1024, QImage.Format.Format_RGB32).copy())
+        painter.restore()
+        painter.setFont(font("caption"))
+        painter.setPen(color("text3"))
+        ticks = number_ticks(low, high, max(2, int(box.width() / 62)))
+        for value, text in ticks:
+            label = f"{text} {self._unit}".strip() if value == ticks[-1][0] else text
+            x = box.left() + box.width() * ((value - low) / (high - low) if high > low else 0.5)
+            place = QRectF(x - 60, box.bottom() + 3, 120, 15)
+            overhang = place.center().x() + painter.fontMetrics().horizontalAdvance(label) / 2 - self.width()
+            painter.drawText(place.translated(-max(0.0, overhang), 0), Qt.AlignmentFlag.AlignCenter, label)
+        painter.end()

@@ -8,8 +8,8 @@ from typing import Literal
 
 from mdstudio.app.formats import number
 from mdstudio.app.plots import ticks
-from mdstudio.app.plots.axes import TickMaker, index_ticks
 from mdstudio.app.plots.raster import GridRaster
+from mdstudio.app.plots.ticks import TickMaker, index_ticks
 from mdstudio.engine.model import GridDomain
 
 Meaning = Literal["degrees", "rotated", "metres", "other", "index"]

@@ -9,6 +9,8 @@ from mdstudio.app.fonts import font as font
 from mdstudio.app.theme import Theme
 from mdstudio.engine.model import Array
 
+LEFT_WIDTH = 52  # of the value axis of every plot, so that plots beneath each other line up
+
 
 def color(name: str, alpha: int = 255) -> QColor:
     """A token of the theme in force."""

@@ -11,12 +11,12 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from mdstudio.app.plots.axes import AxisItem, TickMaker, index_ticks, plain_plot
+from mdstudio.app.plots.axes import AxisItem, plain_plot
 from mdstudio.app.plots.calendar_ticks import time_ticks
 from mdstudio.app.plots.map_view_box import ZOOM_STEP
 from mdstudio.app.plots.paint import color, font, hairline, line
 from mdstudio.app.plots.screen_items import Screen, ScreenItem
-from mdstudio.app.plots.ticks import Tick
+from mdstudio.app.plots.ticks import Tick, TickMaker, index_ticks
 from mdstudio.app.theme import Theme
 from mdstudio.app.tokens import MARKERS, SERIES
 from mdstudio.engine.model import Array

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from mdstudio.app.formats import MINUS, number
 
 Tick = tuple[float, str]
+TickMaker = Callable[[float, float, int], list[Tick]]  # low, high, most
 Labeller = Callable[[float, int], str]  # value, decimals -> text
 
 
@@ -100,3 +101,9 @@ def latitude_ticks(low: float, high: float, most: int) -> list[Tick]:
 def rotated_ticks(low: float, high: float, most: int) -> list[Tick]:
     """Degrees of a rotated pole: signed, no compass letter, since north there is not north."""
     return degree_ticks(low, high, most, lambda v, d: f"{number((v + 180.0) % 360.0 - 180.0, d)}°")
+
+
+def index_ticks(low: float, high: float, most: int) -> list[Tick]:
+    """Whole numbers only: rows and columns of a grid without usable coordinates, steps of a series."""
+    step = max(1.0, spacing(low, high, most))
+    return [(v, f"#{round(v)}") for v in positions(max(low, 0.0), high, step)]

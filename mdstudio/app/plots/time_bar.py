@@ -69,7 +69,7 @@ class TimeSlider(QSlider):
             return []
         microseconds = times.microseconds.astype(np.float64)
         steps = np.arange(microseconds.size)
-        most = max(1, self.width() // 44)
+        most = max(1, min(self.width() // 44, len(times)))
         shown: list[tuple[float, str]] = []
         metrics = QFontMetrics(font("caption"))
         free = -1.0

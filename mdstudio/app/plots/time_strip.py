@@ -14,9 +14,8 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, Q
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from mdstudio.app.formats import number
-from mdstudio.app.plots.axes import LEFT_WIDTH
 from mdstudio.app.plots.calendar_ticks import time_label, time_ticks
-from mdstudio.app.plots.paint import color, font, hairline
+from mdstudio.app.plots.paint import LEFT_WIDTH, color, font, hairline
 from mdstudio.app.plots.ticks import number_ticks
 from mdstudio.app.widgets.hatch import hatch
 from mdstudio.engine.model import Array
@@ -148,7 +147,7 @@ class TimeStrip(QWidget):
         microseconds = self._times.microseconds.astype(np.float64)
         steps = np.arange(microseconds.size)
         metrics, free = painter.fontMetrics(), -1.0
-        most = max(1, int(area.width() / 60))
+        most = max(1, min(int(area.width() / 60), len(self._times)))
         for place, text in time_ticks(microseconds[0], microseconds[-1], most, self._times.calendar):
             x = round(self._x(float(np.interp(place, microseconds, steps)))) + 0.5
             painter.setPen(hairline("line2"))

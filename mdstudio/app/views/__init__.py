@@ -51,3 +51,8 @@ VIEWS = (  # key, title, icon, factory; in the order of the tabs
     ("series", "Series", "series", _series),
     ("metadata", "Metadata", "meta", _metadata),
 )
+
+
+def warm() -> None:
+    """Import what the views need (pyqtgraph above all); for a worker thread, so that the window never waits for it."""
+    from mdstudio.app.views import map_view, metadata_view, overview, series_view, storage  # noqa: F401

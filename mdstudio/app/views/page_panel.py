@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QImage, QPainter, QPaintEvent, QPen, QPolygonF
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from mdstudio.app import colormaps, formats
 from mdstudio.app.fonts import Role
@@ -16,7 +16,7 @@ from mdstudio.app.plots.paint import argb_image, color, hairline
 from mdstudio.app.plots.ranges import exact_range, statistics
 from mdstudio.app.plots.units import unit_text
 from mdstudio.app.views.view import SIDE_WIDTH
-from mdstudio.app.widgets import Badge, Button, Card, ElidedLabel, Ground, IconButton, KeyValueList, Label
+from mdstudio.app.widgets import Badge, Button, Card, ElidedLabel, IconButton, KeyValueList, Label
 from mdstudio.app.widgets.base import Tone
 from mdstudio.engine.dataset import Dataset, PageDetails, PageTable
 from mdstudio.engine.model import Array, Item
@@ -110,7 +110,7 @@ class PagePanel(Card):
         self.body.addStretch(1)
         self.body.addLayout(buttons)
 
-    def show_page(self, table: PageTable, position: int, place: str, colours: Array) -> None:
+    def show_page(self, table: PageTable, position: int, place: str, cells: str, colours: Array) -> None:
         """A page from the index alone; `colours` of all pages paint its place in the blob."""
         length, raw = int(table.length[position]), int(table.raw[position])
         self.name.setText(f"Page {formats.count(int(table.page[position]))}")
@@ -119,6 +119,7 @@ class PagePanel(Card):
         self._reference = f"{blob} offset={int(table.offset[position])} length={length}"
         rows: list[Row] = [
             ("Blob", blob, "mono-small", "text"),
+            ("Rows, columns", cells, "dense-medium", "text"),
             ("Offset", formats.count(int(table.offset[position])), "dense-medium", "text"),
             ("Stored length", _bytes(length), "dense-medium", "text"),
             ("Raw length", _bytes(raw), "dense-medium", "text"),
@@ -218,11 +219,12 @@ class Thumbnail(QWidget):
         painter.end()
 
 
-class HexWell(Ground):
+class HexWell(QFrame):
     """Bytes in hex, eight a line."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__("well", parent)
+        super().__init__(parent)
+        self.setObjectName("well")
         self.text = Label("", "mono-small")
         self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         layout = QVBoxLayout(self)

@@ -242,7 +242,7 @@ class StorageView(DatasetView):
         if position < 0 or pages is None or colours is None:
             self.panel.hide()
             return
-        self.panel.show_page(pages.table, position, self._place(pages, position), colours.colours)
+        self.panel.show_page(pages.table, position, *self._place(pages, position), colours.colours)
         self.panel.show()
 
     def read_page(self) -> None:
@@ -263,15 +263,16 @@ class StorageView(DatasetView):
     def _page_failed(self, error: MdError) -> None:
         self.panel.show_error(str(error))
 
-    def _place(self, pages: PagesRead, position: int) -> str:
+    def _place(self, pages: PagesRead, position: int) -> tuple[str, str]:
+        """Where a page lies, and its rows and columns."""
         rects = pages.table.rectangles(position)
         if not rects:
-            return ""
+            return "", ""
         rows = min(r[0] for r in rects), max(r[1] for r in rects)
         columns = min(r[2] for r in rects), max(r[3] for r in rects)
         place = pages.field.frame.place(
             *pages.field.raster.cell_centre((rows[0] + rows[1] - 1) // 2, (columns[0] + columns[1] - 1) // 2), 1)
-        return f"rows {rows[0]}–{rows[1] - 1}, columns {columns[0]}–{columns[1] - 1}" + (f" · {place}" if place else "")
+        return f"around {place}" if place else "", f"{rows[0]}–{rows[1] - 1}, {columns[0]}–{columns[1] - 1}"
 
     def _hovered(self, entry: int) -> None:
         self.bar.set_value(float(self.colours.numbers[entry]) if entry >= 0 and self.colours is not None else None)

@@ -1,0 +1,205 @@
+"""Overview: is this the one, and may I trust it? All above the preview comes from metadata and listing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from mdstudio.app import formats
+from mdstudio.app.plots.calendar_ticks import time_label
+from mdstudio.app.plots.time_strip import TimeStrip, describe_step
+from mdstudio.app.reading import Reader
+from mdstudio.app.session import DatasetSession
+from mdstudio.app.views import facts
+from mdstudio.app.views.commands import inspect_command
+from mdstudio.app.views.guard_list import GuardList
+from mdstudio.app.views.preview_card import PreviewCard
+from mdstudio.app.views.view import GAP, PAGE_MARGIN, DatasetView
+from mdstudio.app.widgets import Badge, Card, Column, ElidedLabel, FactCard, IconButton, Label, StateStack, Table
+from mdstudio.engine.dataset import Sizes
+from mdstudio.engine.errors import Cancelled, MdError
+from mdstudio.engine.model import GridDomain
+
+COLUMNS = (
+    Column("Item", stretch=True, width=150), Column("Type", "mono", 70), Column("Unit", width=74),
+    Column("Layers", "number", 54), Column("No data", "number", 82), Column("Scale", "number", 128),
+    Column("Raw MB", "number", 70), Column("Stored MB", "number", 82), Column("Ratio", "bar", 132, role="dense-strong"),
+)
+_CARDS = (("kind", "Kind", "grid"), ("storage", "Storage type", "layers"), ("layout", "Layout version", "file"),
+          ("compression", "Compression", "storage"), ("ratio", "Ratio", "overview"), ("times", "Times", "clock"))
+
+
+class OverviewView(DatasetView):
+    """Mock-up 01."""
+
+    key, title, icon = "overview", "Overview", "overview"
+
+    def __init__(self, session: DatasetSession, reader: Reader, parent: QWidget | None = None) -> None:
+        super().__init__(session, reader, parent)
+        self.inspection: Mapping[str, Any] | None = None
+        self.sizes: Sizes | None = None
+        self.name = ElidedLabel("", "title")
+        self.kind, self.crs, self.verdict = Badge(), Badge(), Badge()
+        self.place = ElidedLabel("", "mono-small", "text2", mode=Qt.TextElideMode.ElideMiddle)
+        self.copy = IconButton("copy", "Copy location", dense=True)
+        self.guards = GuardList()
+        self.cards = {key: FactCard(label, icon) for key, label, icon in _CARDS}
+        self.items = Card("Items")
+        self.parameters = Label("", "dense-medium", "text2")
+        self.table = Table(COLUMNS, "Items")
+        self.preview = PreviewCard(session)
+        self.strip = TimeStrip("bars", self._describe_step)
+        self.strip_stack = StateStack(self.strip)
+        self.strip_card = Card("Stored bytes per timestep")
+        self.now = Label("", "dense-strong")
+        self._arrange()
+        self.copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.place.full_text()))
+        self.table.row_selected.connect(self._choose)
+        self.table.row_activated.connect(self._open_item)
+        self.preview.opened.connect(lambda: session.view_requested.emit("map"))
+        self.strip.index_chosen.connect(lambda index: session.select(time=index))
+
+    def _arrange(self) -> None:
+        head = QHBoxLayout()
+        head.setSpacing(8)
+        head.addWidget(self.name)
+        for badge in (self.kind, self.crs, self.verdict):
+            head.addWidget(badge)
+        head.addStretch(1)
+        head.addWidget(self.place, 2)
+        head.addWidget(self.copy)
+        self.place.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        cards = QHBoxLayout()
+        cards.setSpacing(GAP)
+        for card in self.cards.values():
+            cards.addWidget(card, 1)
+        self.items.body.setContentsMargins(-11, 0, -11, 0)
+        self.items.add_to_head(self.parameters)
+        self.items.body.addWidget(self.table)
+        middle = QHBoxLayout()
+        middle.setSpacing(GAP)
+        middle.addWidget(self.items, 1)
+        middle.addWidget(self.preview)
+        self.strip_card.add_to_head(self.now)
+        self.strip_card.body.addWidget(self.strip_stack)
+        self.strip_card.setFixedHeight(112)
+        page = QVBoxLayout(self)
+        page.setContentsMargins(PAGE_MARGIN, 14, PAGE_MARGIN, 14)
+        page.setSpacing(GAP)
+        page.addLayout(head)
+        page.addWidget(self.guards)
+        page.addLayout(cards)
+        page.addLayout(middle, 1)
+        page.addWidget(self.strip_card)
+        self.setFocusProxy(self.table)
+
+    def side_panel(self) -> QWidget:
+        return self.preview
+
+    def command_text(self) -> str:
+        return inspect_command(self.dataset.location) if self.dataset is not None else ""
+
+    def dataset_changed(self) -> None:
+        assert self.dataset is not None
+        dataset, metadata = self.dataset, self.dataset.metadata
+        self.inspection = self.sizes = None
+        self.name.setText(metadata.name or self.session.title)
+        self.kind.set_badge("Grid" if metadata.kind == "grid" else "Mesh", "neutral", metadata.kind)
+        self.crs.hide()
+        count = len(dataset.guards)
+        self.verdict.set_badge(f"{count} guards" if count > 1 else "1 guard" if count else "not checked",
+                               "advice" if count else "unknown")
+        self.place.setText(dataset.location)
+        self.guards.show_guards(dataset.guards)
+        types = {item.dtype for item in metadata.items}
+        same = f"{len(metadata.items)} of one type" if len(types) == 1 < len(metadata.items) else \
+            formats.plural(len(metadata.items), "item")
+        self.items.set_title("Items", f"{same}, ratio = stored / raw, smaller is better")
+        self.parameters.setText(facts.layout_parameters(metadata))
+        self._show_facts(None)
+        self.strip_card.setVisible(len(metadata.times) > 1)
+        self.session.submit("inspect", lambda progress: dataset.inspect(), self._inspected, self._listing_failed)
+        if any(guard.blocks_read for guard in dataset.guards):
+            self.strip_card.hide()
+            return
+        self.strip_stack.show_loading("Listing blobs")
+        self.session.submit("domain", lambda progress: dataset.domain, self._domain_arrived, self._quiet)
+        if len(metadata.times) > 1:
+            self.session.submit("sizes-overview", dataset.sizes, self._sizes_arrived, self._sizes_failed)
+
+    def renew(self) -> None:
+        dataset, chosen = self.dataset, self.session.selection
+        assert dataset is not None
+        names = [item.name for item in dataset.metadata.items]
+        if chosen.item in names and self.table.selected_row() != names.index(chosen.item):
+            self.table.select_row(names.index(chosen.item))
+        self.strip.set_index(chosen.time)
+        self.now.setText(time_label(dataset.metadata.times, chosen.time))
+        QTimer.singleShot(0, self, self.preview.renew)  # after the rest is painted
+
+    def _show_facts(self, domain: GridDomain | None) -> None:
+        assert self.dataset is not None
+        metadata = self.dataset.metadata
+        shown = {"kind": facts.kind_fact(metadata, domain), "storage": facts.storage_fact(metadata),
+                 "layout": facts.layout_fact(metadata), "compression": facts.compression_fact(metadata),
+                 "ratio": facts.ratio_fact(self.inspection), "times": facts.times_fact(metadata.times)}
+        for key, fact in shown.items():
+            self.cards[key].set_fact(fact.value, fact.note, fact.bar)
+        self.table.set_rows(facts.item_rows(metadata, self.inspection))
+
+    def _inspected(self, inspection: Mapping[str, Any]) -> None:
+        assert self.dataset is not None
+        self.inspection = inspection
+        fact = facts.ratio_fact(inspection)
+        self.cards["ratio"].set_fact(fact.value, fact.note, fact.bar)
+        self.table.set_rows(facts.item_rows(self.dataset.metadata, inspection))
+
+    def _listing_failed(self, error: MdError) -> None:
+        self.cards["ratio"].set_fact(formats.DASH, "not listed" if isinstance(error, Cancelled) else error.message)
+
+    def _domain_arrived(self, domain: GridDomain) -> None:
+        assert self.dataset is not None
+        fact = facts.kind_fact(self.dataset.metadata, domain)
+        self.cards["kind"].set_fact(fact.value, fact.note)
+        short = domain.crs if 0 < len(domain.crs) <= 24 else ""
+        named = str(domain.grid_mapping.get("grid_mapping_name", "")).replace("_", " ")
+        self.crs.set_badge(short or named or "CRS unknown", "neutral", "none")
+        self.crs.setToolTip(domain.crs or named)
+        self.crs.show()
+
+    def _quiet(self, error: MdError) -> None:
+        """The preview tells the same error where it can be read."""
+
+    def _sizes_arrived(self, sizes: Sizes) -> None:
+        assert self.dataset is not None
+        self.sizes = sizes
+        total = sizes.stored.sum(axis=0)
+        self.strip_stack.show_contents()
+        self.strip.set_values(self.dataset.metadata.times, total.astype(np.float64))
+        self.strip.set_index(self.session.selection.time)
+        self.strip_card.set_title("Stored bytes per timestep", f"all items · mean {formats.size(float(total.mean()))}")
+
+    def _sizes_failed(self, error: MdError) -> None:
+        if isinstance(error, Cancelled):
+            self.strip_stack.show_empty("storage", "The listing was stopped")
+        else:
+            self.strip_stack.show_error(error)
+
+    def _describe_step(self, index: int) -> str:
+        dataset, sizes = self.dataset, self.sizes
+        if dataset is None or sizes is None or index >= sizes.stored.shape[1]:
+            return ""
+        return describe_step(dataset.metadata.times, index, formats.size(int(sizes.stored[:, index].sum())))
+
+    def _choose(self, row: int) -> None:
+        if row >= 0 and self.dataset is not None:
+            self.session.select(item=self.dataset.metadata.items[row].name)
+
+    def _open_item(self, row: int) -> None:
+        self._choose(row)
+        self.session.view_requested.emit("map")
