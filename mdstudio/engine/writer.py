@@ -22,10 +22,10 @@ from mdstudio.engine.progress import Progress
 from mdstudio.engine.settings import Settings, encode_workers
 from mdstudio.engine.spatial.tiles import TileGrid
 from mdstudio.engine.storage import MUST_NOT_EXIST, BlobStorage
+from mdstudio.engine.writing.new_blobs import NewBlobs
 from mdstudio.engine.writing.series import write_series
 from mdstudio.engine.writing.steps import write_multi, write_single
 from mdstudio.engine.writing.units import Session, SliceReader, Unit, units_of
-from mdstudio.engine.writing.written import Written
 
 __all__ = ["SliceReader", "WriteSummary", "create_dataset"]
 
@@ -68,20 +68,20 @@ def create_dataset(
     metadata = _metadata(name, description, settings)
     require_writable(metadata, storage.location)
     layouts = [_layout(metadata, description, number) for number in range(len(metadata.items))]
-    written = Written(storage)
+    blobs = NewBlobs(storage, metadata.folders.values())
     progress.start(sum(item.layer_count for item in metadata.items) * len(metadata.times), "slices")
     try:
-        written.domain(lambda: store_domain(storage, description.domain), metadata.domain_blob)
+        blobs.domain(metadata.domain_blob, lambda: store_domain(storage, description.domain))
         with Workers(workers) as pool:
-            session = Session(storage, reader, pool, progress, written)
+            session = Session(storage, reader, pool, progress, blobs)
             for unit in units_of(layouts[0]):
                 for layout in layouts:
                     write_unit(session, layout, unit)
-        stored_bytes = written.verified_bytes(metadata.folders.values())
+        stored_bytes = blobs.verified_bytes()
         progress.check()
         _save(storage, replace(metadata, data_size_bytes=stored_bytes))
     except BaseException:
-        written.take_back()
+        blobs.take_back()
         raise
     return WriteSummary(len(metadata.items), len(metadata.times), description.raw_bytes, stored_bytes,
                         time.monotonic() - started)

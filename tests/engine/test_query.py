@@ -51,8 +51,8 @@ def test_a_rectangle_reads_just_the_pages_it_touches_each_once(tmp_path: Path, s
     table = dataset.pages("v", 4)
     assert [(ref.page, ref.offset, ref.length) for ref in explain.pages] == [(1, table.offset[1], table.length[1])]
     assert (explain.pages_touched, explain.pages_decoded) == (1, 1)
-    index_bytes = {"SingleTimestep": 12 * 4, "MultiTimestep": min(4096, storage.properties(explain.pages[0].blob).length)}
-    assert explain.bytes_read == index_bytes[storage_type] + int(table.length[1])
+    tail = min(4096, storage.properties(explain.pages[0].blob).length)
+    assert explain.bytes_read == (12 * 4 if storage_type == "SingleTimestep" else tail) + int(table.length[1])
 
 
 @pytest.mark.rule("P2", "P9", "T7", "G6")
@@ -185,7 +185,7 @@ def test_a_point_beside_the_grid_holds_no_data(tmp_path: Path, storage_type: Any
 
 def test_what_is_not_there_is_named(tmp_path: Path) -> None:
     dataset, storage = opened(tmp_path, "SingleTimestep")
-    with pytest.raises(NotFoundError, match="no item 'w'.*Did you mean 'v'"):
+    with pytest.raises(NotFoundError, match=r"no item 'w'.*Did you mean 'v'"):
         dataset.map(MapRequest("w"))
     for time in (-1, 7):
         with pytest.raises(NotFoundError, match="has 7 times"):
@@ -271,11 +271,10 @@ def test_a_second_commit_in_between_fails_the_query(tmp_path: Path, storage_type
     dataset, storage = opened(tmp_path, storage_type)
     first = "properties" if storage_type == "MultiTimestep" else "read_range"
     after_call(storage, first, ".dat", 1000, rewrite(tmp_path, storage_type, VALUES + 1000))
+    ask = (lambda: dataset.map(MAP)) if query == "map" else (
+        lambda: dataset.series(SeriesRequest("v", POINTS[:1], stop=3)))
     with pytest.raises(BlobChangedError):
-        if query == "map":
-            dataset.map(MAP)
-        else:
-            dataset.series(SeriesRequest("v", POINTS[:1], stop=3))
+        ask()
 
 
 @pytest.mark.rule("T6")
@@ -300,7 +299,7 @@ def void(result: object) -> None:
 def test_a_single_timestep_pair_that_does_not_add_up_is_read_again_after_200_ms_and_1_s(
     tmp_path: Path, query: str
 ) -> None:
-    dataset, storage = opened(tmp_path, "SingleTimestep")
+    dataset, _ = opened(tmp_path, "SingleTimestep")
     dat = "000-v/L-1/19700101T040000.dat"
     target = FolderStorage(tmp_path / "d")
     good, waited = target.read(dat).data, []

@@ -98,7 +98,8 @@ def check_series(dataset: Dataset, values: Array, data: Any) -> None:
     times, layers, rows, columns = values.shape
     layered = dataset.item("v").layers is not None
     layer = data.draw(st.integers(0, layers - 1))
-    cells = data.draw(st.lists(st.tuples(st.integers(0, rows - 1), st.integers(0, columns - 1)), min_size=1, max_size=5))
+    cell = st.tuples(st.integers(0, rows - 1), st.integers(0, columns - 1))
+    cells = data.draw(st.lists(cell, min_size=1, max_size=5))
     start = data.draw(st.integers(0, times))
     stop = data.draw(st.integers(start, times))
     points = (*((float(c), float(r)) for r, c in cells), (-50.0, 0.0))

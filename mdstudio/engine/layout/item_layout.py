@@ -69,8 +69,8 @@ class ItemLayout:
         return start, min(start + self.group_size, len(self.times))
 
     def group_columns(self, group: int) -> int:
-        """TimeSeries: timesteps that the blobs of a group hold: its own, or TimeGroupSize where they are filled up: with
-        a fixed step (T4), and uncompressed, so that an append keeps the offsets (K9, T6)."""
+        """TimeSeries: timesteps that the blobs of a group hold: its own, or TimeGroupSize where they are filled up:
+        with a fixed step (T4), and uncompressed, so that an append keeps the offsets (K9, T6)."""
         start, stop = self.group_times(group)
         return self.group_size if self.storage.fixed_step or not self.format.compressed else stop - start
 

@@ -24,7 +24,7 @@ from mdstudio.engine.layout.page_index import (
 )
 from mdstudio.engine.layout.step_pages import StepPages
 from mdstudio.engine.model import Array
-from mdstudio.engine.storage import MAX_BLOCKS, MUST_NOT_EXIST, BlobStorage, Block
+from mdstudio.engine.storage import MAX_BLOCKS, MUST_NOT_EXIST, BlobStorage, Block, BlockList
 
 COMMIT_ATTEMPTS = 3  # of a commit whose answer was lost while its base stays unchanged (P15)
 
@@ -95,37 +95,36 @@ def stored_base(storage: BlobStorage, layout: ItemLayout, layer: int, group: int
 
     Raises `StorageError` for a blob without a block list (P17), `BlobChangedError`, `DamagedDataError`.
     """
-    blob, pages = layout.group_blob(layer, group), layout.tiles.pages
-    base = _listed_base(storage, blob, pages)
-    if base.version is None or not layout.format.compressed:
-        return base
-    *steps, last = base.blocks
+    blob = layout.group_blob(layer, group)
+    try:
+        listed = require_block_list(storage, blob)
+    except NotFoundError:
+        return empty_base(layout, None)
+    if not layout.format.compressed:
+        return GroupBase(listed.version, listed.blocks, np.empty((0, layout.tiles.pages), ENTRY))
+    *steps, last = listed.blocks
     data_bytes = sum(block.size for block in steps)
-    read = storage.read_range(blob, data_bytes, last.size, version=base.version)
+    read = storage.read_range(blob, data_bytes, last.size, version=listed.version)
     lengths = parse_index_block(read.data, data_bytes, layout.limits, max_slots=layout.group_size,
                                 may_be_empty=layout.format.may_be_empty, where=blob)
     sizes = lengths.sum(axis=1, dtype=np.int64)
     if sizes.size != len(steps) or any(int(s) != block.size for s, block in zip(sizes, steps, strict=True)):
         raise DamagedDataError("The page index does not fit the blocks of the group.", where=blob)
-    return GroupBase(base.version, tuple(steps), lengths)
+    return GroupBase(listed.version, tuple(steps), lengths)
 
 
-def empty_base(storage: BlobStorage, layout: ItemLayout, layer: int, group: int) -> GroupBase:
-    """The base of a group that is written whole: nothing is kept of what a killed import may have left there."""
-    base = _listed_base(storage, layout.group_blob(layer, group), layout.tiles.pages)
-    return GroupBase(base.version, (), np.empty((0, layout.tiles.pages), ENTRY))
+def empty_base(layout: ItemLayout, version: str | None) -> GroupBase:
+    """The base of a group that is written whole, over a version of it or none: nothing of it is kept."""
+    return GroupBase(version, (), np.empty((0, layout.tiles.pages), ENTRY))
 
 
-def _listed_base(storage: BlobStorage, blob: str, pages: int) -> GroupBase:
-    none = np.empty((0, pages), ENTRY)
-    try:
-        listed = storage.block_list(blob)
-    except NotFoundError:
-        return GroupBase(None, (), none)
+def require_block_list(storage: BlobStorage, blob: str) -> BlockList:
+    """The block list of a blob that is to be written; `StorageError` for content without one (P17)."""
+    listed = storage.block_list(blob)
     if listed.length and not listed.blocks:
         raise StorageError("The blob has content but no block list: it was copied without it.", where=blob,
                            advice="Relocate datasets with 'mdstudio relocate', which keeps the block lists.")
-    return GroupBase(listed.version, listed.blocks, none)
+    return listed
 
 
 class GroupWriter:

@@ -16,15 +16,12 @@ from mdstudio.engine.storage import BlobStorage
 UNIT_STEPS = 32  # an aligned run of so many timesteps is one unit of work (C6)
 
 
-def write_step(
-    storage: BlobStorage, layout: ItemLayout, layer: int, time: int, step: EncodedStep
-) -> Iterator[tuple[str, str]]:
-    """Store one timestep: the `.dat`, then its `.idx` when compressed; yields (blob, version) as each is stored."""
+def step_blobs(layout: ItemLayout, layer: int, time: int, step: EncodedStep) -> Iterator[tuple[str, bytes]]:
+    """(blob, bytes) to store for one timestep, in this order: the `.dat`, then its `.idx` when compressed (P18)."""
     blob = layout.step_blob(layer, time)
-    yield blob, storage.write(blob, step.data)
+    yield blob, step.data
     if layout.format.compressed:
-        index = index_blob(blob)
-        yield index, storage.write(index, index_bytes(step.lengths))
+        yield index_blob(blob), index_bytes(step.lengths)
 
 
 def step_pages(storage: BlobStorage, layout: ItemLayout, layer: int, time: int) -> StepPages:

@@ -24,8 +24,8 @@ def fetch(
     """The bytes of (offset, count) ranges in the order given, b"" for an empty one; views into what was read.
 
     Split only at gaps over 60 KB and at 8 MB. The first request's version holds for the others, unless `pin` is False.
-    `length`, `multiple`: what the blob's length must be, or be a multiple of. Raises `DamagedDataError` for a blob of another length or one
-    that ends before a range does, `BlobChangedError`, `NotFoundError`.
+    `length`, `multiple`: what the blob's length must be, or be a multiple of. Raises `DamagedDataError` for a blob of
+    another length or one that ends before a range does, `BlobChangedError`, `NotFoundError`.
     """
     found: list[Bytes] = [b""] * len(ranges)
     for request in plan_requests(ranges):

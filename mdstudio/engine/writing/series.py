@@ -28,17 +28,9 @@ def write_series(session: Session, layout: ItemLayout, unit: Unit) -> None:
         for part in parts(layout, unit.stop - unit.start):
             if part.tile_rows_at_once:
                 _store(session, layout, unit, layer, part.pages[0], _read_pieces(session, layout, times, layer, part))
-                count.cells(part.pages)
-                continue
-            values = session.read(layout, times, layer, part.rows, part.columns)
-            jobs = [
-                session.workers.submit(lane, _store, session, layout, unit, layer, page,
-                                       _tile_pieces(layout, part, page, values))
-                for lane, page in enumerate(part.pages)
-            ]
-            for page, job in zip(part.pages, jobs, strict=True):
-                job.result()
-                count.cells((page,))
+                count.cells(part.pages[0])
+            else:
+                _store_part(session, layout, unit, layer, part, count)
 
 
 @dataclass(frozen=True)
@@ -77,15 +69,28 @@ def parts(layout: ItemLayout, times: int, read_bytes: int = READ_BYTES) -> Itera
             yield Part(rows, columns, tuple(int(page) for page in pages), pieces)
 
 
+def _store_part(
+    session: Session, layout: ItemLayout, unit: Unit, layer: int, part: Part, count: _SliceCount
+) -> None:
+    """Read a part and let the workers store its tiles; the values are gone when this returns."""
+    values = session.read(layout, slice(unit.start, unit.stop), layer, part.rows, part.columns)
+    jobs = [
+        session.workers.submit(lane, _store, session, layout, unit, layer, page,
+                               _tile_pieces(layout, part, page, values))
+        for lane, page in enumerate(part.pages)
+    ]
+    for page, job in zip(part.pages, jobs, strict=True):
+        job.result()
+        count.cells(page)
+
+
 def _store(session: Session, layout: ItemLayout, unit: Unit, layer: int, page: int, pieces: Iterable[Array]) -> None:
     def rows() -> Iterator[Array]:
         for values in pieces:
             session.progress.check()
             yield series_rows(layout, values, layout.group_columns(unit.group))
 
-    data = encode_blob(layout, page, rows())
-    blob = layout.series_blob(layer, page, unit.group)
-    session.written.add(blob, session.storage.write(blob, data))
+    session.blobs.put(layout.series_blob(layer, page, unit.group), encode_blob(layout, page, rows()))
 
 
 def _tile_pieces(layout: ItemLayout, part: Part, page: int, values: Array) -> Iterator[Array]:
@@ -113,7 +118,7 @@ class _SliceCount:
         self._progress, self._sizes, self._times = session.progress, layout.cells, unit.stop - unit.start
         self._total, self._done = int(layout.cells.sum()), 0
 
-    def cells(self, pages: tuple[int, ...]) -> None:
+    def cells(self, page: int) -> None:
         before = self._done * self._times // self._total
-        self._done += int(self._sizes[list(pages)].sum())
+        self._done += int(self._sizes[page])
         self._progress.advance(self._done * self._times // self._total - before)

@@ -19,8 +19,8 @@ def write_single(session: Session, layout: ItemLayout, unit: Unit) -> None:
     """SingleTimestep: each timestep is stored as soon as it is encoded."""
 
     def store(layer: int, time: int, step: EncodedStep) -> None:
-        for blob, version in single.write_step(session.storage, layout, layer, time, step):
-            session.written.add(blob, version)
+        for blob, data in single.step_blobs(layout, layer, time, step):
+            session.blobs.put(blob, data)
 
     _encode_steps(session, layout, unit, store)
 
@@ -28,14 +28,22 @@ def write_single(session: Session, layout: ItemLayout, unit: Unit) -> None:
 def write_multi(session: Session, layout: ItemLayout, unit: Unit) -> None:
     """MultiTimestep: timesteps are staged as they are encoded; each layer's group is committed at the end (P12)."""
     writers = {
-        layer: multi.GroupWriter(session.storage, layout, layer, unit.group,
-                                 multi.empty_base(session.storage, layout, layer, unit.group), session.written.staging)
+        layer: multi.GroupWriter(session.storage, layout, layer, unit.group, _base(session, layout, layer, unit.group),
+                                 session.blobs.staging)
         for layer in layout.item.layer_ids()
     }
     _encode_steps(session, layout, unit, lambda layer, time, step: writers[layer].stage(time, step))
     for writer in writers.values():
         session.progress.check()
-        session.written.add(writer.blob, writer.commit())
+        session.blobs.add(writer.blob, writer.commit())
+
+
+def _base(session: Session, layout: ItemLayout, layer: int, group: int) -> multi.GroupBase:
+    """The base of a group that is written whole, over what a killed import may have left of it."""
+    version = session.blobs.version_before(layout.group_blob(layer, group))
+    if version is not None:
+        multi.require_block_list(session.storage, layout.group_blob(layer, group))
+    return multi.empty_base(layout, version)
 
 
 def _encode_steps(

@@ -12,7 +12,7 @@ from mdstudio.engine.layout.item_layout import ItemLayout
 from mdstudio.engine.model import Array
 from mdstudio.engine.progress import Progress
 from mdstudio.engine.storage import BlobStorage
-from mdstudio.engine.writing.written import Written
+from mdstudio.engine.writing.new_blobs import NewBlobs
 
 SINGLE_STEPS = 32  # timesteps of a SingleTimestep unit
 
@@ -49,7 +49,7 @@ class Session:
     reader: SliceReader
     workers: Workers
     progress: Progress
-    written: Written
+    blobs: NewBlobs
 
     def read(
         self, layout: ItemLayout, times: slice, layer: int, rows: slice | None = None, columns: slice | None = None

@@ -136,7 +136,7 @@ def test_a_blob_without_an_index_is_refused(tmp_path: Path, blob: bytes) -> None
 
 
 @pytest.mark.rule("P17")
-def test_a_group_whose_index_lies_in_a_blob_of_its_own_is_refused_with_the_advice_to_import_again(tmp_path: Path) -> None:
+def test_a_group_whose_index_lies_in_a_blob_of_its_own_is_refused_with_advice(tmp_path: Path) -> None:
     storage = store(tmp_path, bytes(20))
     storage.write("g.idx", bytes(8))
     with pytest.raises(LayoutGuardError, match="import the dataset again"):

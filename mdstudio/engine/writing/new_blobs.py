@@ -1,0 +1,133 @@
+"""The blobs of an import: written only where nobody else writes, and taken back when the import fails."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterable
+
+from mdstudio.engine.errors import BlobChangedError, MdError, NotFoundError, StorageError
+from mdstudio.engine.layout.metadata import METADATA_BLOB
+from mdstudio.engine.storage import MUST_NOT_EXIST, BlobProperties, BlobStorage, BlockList
+
+
+class NewBlobs:
+    """Every write is conditional on what a listing found at the start: of two imports of one destination neither
+    overwrites a blob of the other's, the loser gets `BlobChangedError` (D15). Thread-safe.
+    """
+
+    def __init__(self, storage: BlobStorage, folders: Iterable[str]) -> None:
+        """`folders`: of the items. Cost: a listing of each, which holds nothing as a rule."""
+        self._storage = storage
+        self._prefixes = tuple(folder + "/" for folder in folders)
+        self._before = {name: blob.version for name, blob in self._list().items()}
+        self._lock = threading.Lock()
+        self._versions: dict[str, str] = {}
+        self._putting: dict[str, bytes] = {}
+        self._staging: dict[str, list[str]] = {}
+
+    def version_before(self, blob: str) -> str | None:
+        """The version of a blob that was there at the start (a killed import left it); None for a new one."""
+        return self._before.get(blob)
+
+    def put(self, blob: str, data: bytes) -> None:
+        """Write a whole blob; a write whose answer was lost is ours when the blob holds our bytes."""
+        with self._lock:
+            self._putting[blob] = data
+        before = self._before.get(blob)
+        try:
+            version = self._storage.write(blob, data, if_match=before,
+                                          if_none_match=None if before else MUST_NOT_EXIST)
+        except BlobChangedError:
+            if self._stored(blob, data) is None:
+                raise
+            with self._lock:  # a twin of this import wrote it, or we did: right in any case, and not taken back
+                del self._putting[blob]
+        else:
+            self.add(blob, version)
+
+    def add(self, blob: str, version: str) -> None:
+        """A blob was written or committed."""
+        with self._lock:
+            self._versions[blob] = version
+            self._putting.pop(blob, None)
+            self._staging.pop(blob, None)
+
+    def staging(self, blob: str, block_id: str) -> None:
+        """A block of a blob is about to be staged."""
+        with self._lock:
+            self._staging[blob] = [block_id, *self._staging.get(blob, ())][:2]  # if this one fails, the last did not
+
+    def domain(self, name: str, store: Callable[[], str]) -> None:
+        """Store the domain blob, which has its name from its content; it is ours where it was not there before."""
+        if not self._storage.exists(name):
+            self.add(name, "")  # ours, whatever its version
+            self.add(name, self._storage.properties(store()).version)
+
+    def verified_bytes(self) -> int:
+        """The bytes of all data blobs, listed once (D8), after a check that ours still are as we wrote them.
+
+        Raises `BlobChangedError` when another import of the same destination overwrote or removed one.
+        """
+        listed = self._list()
+        for name, version in self._versions.items():
+            found = listed[name].version if name in listed else "" if name.startswith(self._prefixes) else version
+            if found != version:
+                raise BlobChangedError("Another import wrote this blob at the same time.", where=name,
+                                       advice="Run the import again when the other one has ended.")
+        return sum(blob.length for blob in listed.values())
+
+    def _list(self) -> dict[str, BlobProperties]:
+        return {blob.name: blob for prefix in self._prefixes for blob in self._storage.list_blobs(prefix)}
+
+    def take_back(self) -> None:
+        """Remove what was written, newest first, as far as it still is ours; what the storage cannot remove stays.
+
+        Where another import has meanwhile completed a dataset here, everything stays.
+        """
+        try:
+            if self._storage.exists(METADATA_BLOB):
+                return
+        except MdError:
+            return
+        for blob, block_ids in self._staging.items():
+            with contextlib.suppress(MdError):
+                self._drop_staged(blob, block_ids)
+        for blob, data in self._putting.items():
+            version = self._stored(blob, data)
+            if version is not None and version != self._before.get(blob):
+                self._delete(blob, version)
+        for blob, version in reversed(self._versions.items()):
+            self._delete(blob, version or None)
+
+    def _drop_staged(self, blob: str, block_ids: list[str]) -> None:
+        """Staged blocks go with the next commit of their blob (P25): commit what was there, or one of ours to delete."""
+        listed = self._listed(blob)
+        if listed is not None and listed.version == self._before.get(blob):
+            self._storage.commit_blocks(blob, [block.id for block in listed.blocks], if_match=listed.version)
+        elif listed is not None:
+            if listed.blocks and listed.blocks[-1].id in block_ids:  # our commit, whose answer was lost
+                self._delete(blob, listed.version)
+        else:
+            for block_id in block_ids:
+                with contextlib.suppress(StorageError):
+                    version = self._storage.commit_blocks(blob, [block_id], if_none_match=MUST_NOT_EXIST)
+                    self._delete(blob, version)
+                    return
+
+    def _listed(self, blob: str) -> BlockList | None:
+        try:
+            return self._storage.block_list(blob)
+        except NotFoundError:
+            return None
+
+    def _stored(self, blob: str, data: bytes) -> str | None:
+        """The version of the blob when it holds these bytes."""
+        with contextlib.suppress(MdError):
+            found = self._storage.read(blob)
+            return found.version if found.data == data else None
+        return None
+
+    def _delete(self, blob: str, version: str | None) -> None:
+        with contextlib.suppress(MdError):  # another import has it now, or the storage cannot
+            self._storage.delete(blob, if_match=version)
