@@ -134,4 +134,5 @@ def _orphans(
         item = next((item for folder, item in items.items() if name.startswith(folder)), "")
         yield Finding(
             codes.ORPHAN, "advice", name, item, expected="a blob of a listed time",
-            found=f"{listed[name].length} bytes", advice="Nothing refers to it: a killed import left it, or one is running. Remove it when none is.")
+            found=f"{listed[name].length} bytes",
+            advice="Nothing refers to it: a killed import left it, or one is running. Remove it when none is.")

@@ -191,8 +191,8 @@ class IndexChecker:
     def _unlisted(self, blob: ExpectedBlob, extra: int) -> list[Finding]:
         return [Finding(codes.UNLISTED_STEPS, "advice", blob.name, blob.item.name,
                         expected=f"the {blob.stop - blob.start} timesteps that the dataset lists",
-                        found=f"{extra} more", advice="An append stored them and did not list them: it was killed, or is "
-                        "running. Run it again when none is.")]
+                        found=f"{extra} more",
+                        advice="An append stored them and did not list them: it was killed, or is still running.")]
 
     def _damage(
         self, code: str, blob: ExpectedBlob, expected: str, found: str, *, times: tuple[int, ...] | None = None,
