@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -70,10 +71,20 @@ def page_lattice(row0: Array, row1: Array, column0: Array, column1: Array, entri
     return PageLattice(row_breaks, column_breaks, pages)
 
 
-def lattice_of(pages: Sequence[PageRef]) -> PageLattice:
-    """The lattice of an explain record; entries are positions in it."""
-    table = np.array([(*p.rows, *p.columns) for p in pages], np.int64).reshape(-1, 4)
-    return page_lattice(table[:, 0], table[:, 1], table[:, 2], table[:, 3])
+def touched(pages: Sequence[PageRef], raster: GridRaster) -> tuple[PageLattice, PageShape]:
+    """Lattice and shape of an explain record; the last ones are kept, since every time step touches the same pages."""
+    return _touched(_table(pages).tobytes(), raster)
+
+
+def _table(pages: Sequence[PageRef]) -> Array:
+    return np.array([(*p.rows, *p.columns) for p in pages], np.int64).reshape(-1, 4)
+
+
+@lru_cache(maxsize=4)
+def _touched(table: bytes, raster: GridRaster) -> tuple[PageLattice, PageShape]:
+    rects = np.frombuffer(table, np.int64).reshape(-1, 4)
+    lattice = page_lattice(rects[:, 0], rects[:, 1], rects[:, 2], rects[:, 3])
+    return lattice, page_shape(lattice, raster)
 
 
 @dataclass(frozen=True)

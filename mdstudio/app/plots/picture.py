@@ -12,7 +12,7 @@ from PySide6.QtGui import QImage
 
 from mdstudio.app import colormaps
 from mdstudio.app.plots.colouring import colourise
-from mdstudio.app.plots.pages import PageLattice, PageShape, lattice_of, page_shape
+from mdstudio.app.plots.pages import PageLattice, PageShape, touched
 from mdstudio.app.plots.paint import argb_image
 from mdstudio.app.plots.ranges import Range, Statistics, exact_range, percentile_range, statistics
 from mdstudio.app.plots.raster import GridRaster
@@ -87,13 +87,12 @@ def make_picture(result: MapResult, raster: GridRaster, colouring: Colouring,
     shown = shown_range(result.values, colouring)
     colours, counts = colourise(result.values, shown, colormaps.argb(colouring.name))
     if same and before is not None:
-        numbers, lattice, touched = before.numbers, before.lattice, before.touched
+        numbers, lattice, shape = before.numbers, before.lattice, before.touched
     else:
         numbers = statistics(result.values)
-        lattice = lattice_of(result.explain.pages) if result.explain.pages else None
-        touched = page_shape(lattice, raster) if lattice is not None else None
+        lattice, shape = touched(result.explain.pages, raster) if result.explain.pages else (None, None)
     return MapPicture(result, raster, colouring, colours, pyramid(raster.spread(colours, 0)), shown, counts, numbers,
-                      lattice, touched, (time.perf_counter_ns() - began) // 1000)
+                      lattice, shape, (time.perf_counter_ns() - began) // 1000)
 
 
 def pyramid(pixels: Array) -> tuple[QImage, ...]:

@@ -22,9 +22,9 @@ MAX_PICTURE_SIDE = 4096  # beyond it an even axis is thinned for the picture; th
 Extent = tuple[float, float, float, float]  # x0, y0, x1, y1 ascending, in the dataset's CRS
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GridRaster:
-    """How grid cells fall into a picture whose first row is the northern (high y) one.
+    """How grid cells fall into a picture whose first row is the northern (high y) one. Compared by identity.
 
     Attributes:
         shape: (rows, columns) of the grid.

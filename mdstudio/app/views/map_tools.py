@@ -80,6 +80,11 @@ class MapTools(QWidget):
         if _MODES[self.mode.value()] == "manual":
             self.mode.set_value("Exact")
 
+    def set_compact(self, compact: bool) -> None:
+        """Icons alone on the toggles, for a narrow window; their names stay for tips and screen readers."""
+        for button, text in ((self.lock, "Lock range"), (self.explain, "Explain")):
+            button.setText("" if compact else text)
+
     def set_tool(self, tool: Tool) -> None:
         self.tools.set_value(tool.capitalize())
 

@@ -80,6 +80,7 @@ class MapView(DatasetView):
         page.addWidget(self.tools)
         page.addLayout(body, 1)
         self.series.hide()
+        self.panel.hide()
         self.setFocusProxy(self.plot)
 
     def _connect(self) -> None:
@@ -98,6 +99,10 @@ class MapView(DatasetView):
 
     def side_panel(self) -> QWidget:
         return self.panel
+
+    def set_narrow(self, narrow: bool) -> None:
+        super().set_narrow(narrow)
+        self.tools.set_compact(narrow)
 
     def command_text(self) -> str:
         """The map as it is shown, or the rectangle; with points, the series as a second line."""

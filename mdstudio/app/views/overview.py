@@ -96,10 +96,20 @@ class OverviewView(DatasetView):
         page.addLayout(cards)
         page.addLayout(middle, 1)
         page.addWidget(self.strip_card)
+        self.preview.hide()
         self.setFocusProxy(self.table)
 
     def side_panel(self) -> QWidget:
         return self.preview
+
+    def set_narrow(self, narrow: bool) -> None:
+        super().set_narrow(narrow)
+        if not narrow:
+            self.preview.renew()
+
+    def toggle_side_panel(self) -> None:
+        super().toggle_side_panel()
+        self.preview.renew()
 
     def command_text(self) -> str:
         return inspect_command(self.dataset.location) if self.dataset is not None else ""
@@ -140,7 +150,8 @@ class OverviewView(DatasetView):
             self.table.select_row(names.index(chosen.item))
         self.strip.set_index(chosen.time)
         self.now.setText(time_label(dataset.metadata.times, chosen.time))
-        QTimer.singleShot(0, self, self.preview.renew)  # after the rest is painted
+        if self.preview.isVisible():
+            QTimer.singleShot(0, self, self.preview.renew)  # after the rest is painted
 
     def _show_facts(self, domain: GridDomain | None) -> None:
         assert self.dataset is not None

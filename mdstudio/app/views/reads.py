@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mdstudio.app.plots.hud import ExplainNote
-from mdstudio.app.plots.pages import PageShape, lattice_of, page_shape
+from mdstudio.app.plots.pages import PageShape, touched
 from mdstudio.app.plots.picture import Colouring, MapPicture, make_picture
 from mdstudio.app.plots.ranges import Range, Statistics, histogram, statistics
 from mdstudio.app.views.fields import field_of
@@ -52,7 +52,7 @@ def read_rectangle(dataset: Dataset, request: MapRequest, progress: Progress) ->
     held = (numbers.minimum, numbers.maximum) if numbers.valid else None
     counts = histogram(result.values[result.mask], held) if held is not None else np.zeros(256, np.int64)
     pages = result.explain.pages
-    return RectangleRead(result, numbers, held, counts, page_shape(lattice_of(pages), raster) if pages else None)
+    return RectangleRead(result, numbers, held, counts, touched(pages, raster)[1] if pages else None)
 
 
 def explain_note(title: str, explain: Explain, draw_us: int = 0) -> ExplainNote:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, Signal
-from PySide6.QtGui import QShowEvent
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from mdstudio.app.reading import Reader
@@ -12,7 +12,7 @@ from mdstudio.app.widgets import Ground
 from mdstudio.engine.dataset import Dataset
 
 PAGE_MARGIN, GAP, SIDE_WIDTH = 18, 10, 300
-NARROW = 860  # a view narrower than this (a window of 1100 or so) hides its side panel
+NARROW = 980  # a view narrower than this (a window below 1280 or so) hides its side panel
 
 
 class DatasetView(Ground):
@@ -33,6 +33,7 @@ class DatasetView(Ground):
         self.reader = reader
         self._shown_dataset: Dataset | None = None
         self._due = True
+        self._narrow: bool | None = None  # not laid out yet
         session.opened.connect(self._opened)
         session.selection_changed.connect(self._changed)
 
@@ -52,7 +53,7 @@ class DatasetView(Ground):
         """Another dataset object is there (opened, or read again): forget what was made from the last one."""
 
     def side_panel(self) -> QWidget | None:
-        """The panel that gives way in a narrow window."""
+        """The panel that gives way in a narrow window; subclasses hide it at first, so that it asks for no room."""
         return None
 
     def toggle_side_panel(self) -> None:
@@ -64,12 +65,17 @@ class DatasetView(Ground):
         super().showEvent(event)
         self._renew_if_due()
 
-    def resizeEvent(self, event: QEvent) -> None:
-        before = getattr(event, "oldSize", lambda: self.size())().width()
-        super().resizeEvent(event)  # type: ignore[arg-type]
-        panel = self.side_panel()
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
         narrow = self.width() < NARROW
-        if panel is not None and (before < NARROW) != narrow:
+        if narrow != self._narrow:
+            self._narrow = narrow
+            self.set_narrow(narrow)
+
+    def set_narrow(self, narrow: bool) -> None:
+        """The view has become too narrow for its side panel, or wide enough again."""
+        panel = self.side_panel()
+        if panel is not None:
             panel.setVisible(not narrow)
 
     def _opened(self) -> None:
