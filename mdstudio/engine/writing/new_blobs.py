@@ -101,7 +101,7 @@ class NewBlobs:
             self._delete(blob, version or None)
 
     def _drop_staged(self, blob: str, block_ids: list[str]) -> None:
-        """Staged blocks go with the next commit of their blob (P25): commit what was there, or one of ours to delete."""
+        """Staged blocks go with the next commit of their blob (P25): commit what was there, or one to delete."""
         listed = self._listed(blob)
         if listed is not None and listed.version == self._before.get(blob):
             self._storage.commit_blocks(blob, [block.id for block in listed.blocks], if_match=listed.version)

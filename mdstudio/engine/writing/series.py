@@ -59,7 +59,7 @@ def parts(layout: ItemLayout, times: int, read_bytes: int = READ_BYTES) -> Itera
     height = max(1, bands) * tiles.width
     fitting = max(1, read_bytes // (tiles.width * tiles.width * cell_bytes))
     across = tiles.columns if bands else fitting * tiles.width
-    rows_at_once = max(1, read_bytes // (tiles.width * cell_bytes))
+    rows_at_once = max(1, read_bytes // 2 // (tiles.width * cell_bytes))  # one piece is read while one is encoded
     for row in range(0, tiles.rows, height):
         rows = slice(row, min(row + height, tiles.rows))
         for column in range(0, tiles.columns, across):
