@@ -214,3 +214,9 @@ def test_reader_parameters_are_checked(tmp_path: Path) -> None:
     for parameters in ({"DoubleAsFlot": True}, {"DoubleAsFloat": "maybe"}, {"TimePolicy": "keep-middle"}):
         with pytest.raises(UsageError):
             open_source([path], parameters)
+
+
+def test_names_that_are_not_utf_8_are_refused(tmp_path: Path) -> None:
+    path = one_item(tmp_path / "a.nc", attributes={"remark": "x"}, format="NETCDF3_CLASSIC")
+    path.write_bytes(path.read_bytes().replace(b"remark", b"rem\xe4rk"))
+    assert "not UTF-8" in refusal(path)

@@ -137,6 +137,8 @@ def view_file(path: str, dataset: Any) -> FileView:
     try:
         _walk(dataset, "", variables, sizes)
         return FileView(path, str(dataset.data_model), variables, sizes, _attributes(dataset))
+    except UnicodeError:
+        raise SourceError("A name in the file is not UTF-8 text.", where=path) from None
     except (RuntimeError, OSError, AttributeError, KeyError) as error:
         raise SourceError(f"The file is damaged: {plain(error)}.", where=path) from None
 
