@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mdstudio.engine.codecs import NAMES
@@ -230,6 +230,7 @@ def test_without_the_variable_there_is_a_worker_for_each_cpu_at_most_four(monkey
 
 
 @pytest.mark.rule("D9")
+@settings(deadline=None)
 @given(st.integers(1, 10_000))
 def test_a_slice_is_one_chunk_below_16_tiles_and_four_fixed_ones_from_there(tiles: int) -> None:
     bounds = [i * tiles // 4 for i in range(5)]

@@ -122,20 +122,16 @@ def cell_axis(values: Array, bounds: Array | None, longitude: bool, lone_width: 
 
     Args:
         values: (n,) centres in stored order; need not be evenly spaced, nor sorted.
-        bounds: (n, 2) the source's bounds, either order, or None: edges lie half way between neighbours, and as far
-            beyond the outermost centres.
+        bounds: (n, 2) the source's bounds, either order; taken where they hold their centres and each cell ends where
+            the next begins. Else, and without bounds, edges lie half way between neighbours, and as far beyond the
+            outermost centres: bounds with gaps are those of another axis, of which every nth cell was kept.
         longitude: the axis wraps at 360; an axis stored across its wrap (358, 359, 0, 1 or 179, -180) is unrolled.
         lone_width: width of the cell of an axis with one centre and no bounds.
     """
     centres = np.asarray(values, np.float64)
     unrolled = _unroll(centres) if longitude else centres
-    if bounds is not None and np.isfinite(bounds).all():
-        pair = np.asarray(bounds, np.float64)
-        if longitude:
-            pair = _bounds_around(pair, unrolled)
-        low, high = pair.min(axis=1), pair.max(axis=1)
-    else:
-        low, high = _midway(unrolled, lone_width)
+    given = None if bounds is None else _given(np.asarray(bounds, np.float64), unrolled, longitude)
+    low, high = _midway(unrolled, lone_width) if given is None else given
     ends = unrolled[np.isfinite(unrolled)]
     span = float(np.nanmax(high) - np.nanmin(low)) if np.isfinite(low).any() else np.inf
     for part in (low, high):
@@ -152,6 +148,25 @@ def _unroll(centres: Array) -> Array:
     steps = np.diff(unrolled)
     monotone = bool((steps > 0).all() or (steps < 0).all())
     return unrolled if monotone and abs(unrolled[-1] - unrolled[0]) <= TURN else centres
+
+
+def _given(pair: Array, centres: Array, longitude: bool) -> tuple[Array, Array] | None:
+    """The cells that the source's bounds make; None where they do not follow one another without gap or overlap (a
+    hundredth of a cell is rounding, and shared out)."""
+    if not np.isfinite(pair).all() or not np.isfinite(centres).all():
+        return None
+    if longitude:
+        pair = _bounds_around(pair, centres)
+    low, high = pair.min(axis=1), pair.max(axis=1)
+    if not ((low < high) & (low <= centres) & (centres <= high)).all():
+        return None
+    order = np.argsort(low, kind="stable")
+    ends, begins = high[order][:-1], low[order][1:]
+    widths = (high - low)[order]
+    if (np.abs(begins - ends) > 0.01 * np.minimum(widths[:-1], widths[1:])).any():
+        return None
+    low[order[1:]] = high[order[:-1]] = ends / 2 + begins / 2
+    return low, high
 
 
 def _bounds_around(pair: Array, centres: Array) -> Array:

@@ -144,7 +144,8 @@ class CurvilinearCells:
 def _coarser(values: Array, reduce: np.ufunc) -> Array:
     """One value for each block of 8 x 8."""
     rows, columns = (np.arange(0, n, _FACTOR) for n in values.shape)
-    return reduce.reduceat(reduce.reduceat(values, rows, axis=0), columns, axis=1)  # type: ignore[no-any-return]
+    coarser: Array = reduce.reduceat(reduce.reduceat(values, rows, axis=0), columns, axis=1)
+    return coarser
 
 
 def _children(row: Array, column: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:

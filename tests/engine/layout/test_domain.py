@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -61,6 +61,7 @@ def test_what_is_stored_is_loaded_to_the_bit(tmp_path: Path, domain: GridDomain)
     assert counting.requests == 1
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_every_type_and_bit_pattern_survives(data: st.DataObject) -> None:
     dtype = np.dtype(data.draw(st.sampled_from(DTYPES))).newbyteorder(data.draw(st.sampled_from("<>")))
@@ -145,6 +146,7 @@ def test_a_later_version_is_refused_as_such() -> None:
         parse_domain(sealed(data[:12] + struct.pack("<I", 2**32 - 1) + data[16:-4]), "")
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 255))
 def test_any_flipped_byte_is_found(at: int, flip: int) -> None:
     data = bytearray(render_domain(curvilinear()))
@@ -153,6 +155,7 @@ def test_any_flipped_byte_is_found(at: int, flip: int) -> None:
         parse_domain(bytes(data), "")
 
 
+@settings(deadline=None)
 @given(st.integers(0, 400))
 def test_a_truncated_blob_is_refused(length: int) -> None:
     data = render_domain(GridDomain("projected", np.arange(3), np.arange(3)))
@@ -160,6 +163,7 @@ def test_a_truncated_blob_is_refused(length: int) -> None:
         parse_domain(data[:min(length, len(data) - 1)], "")
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_damage_behind_a_right_checksum_gives_an_error_of_ours_or_a_domain(data: st.DataObject) -> None:
     body = bytearray(render_domain(curvilinear(5, 6))[:-4])

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mdstudio.engine.codecs import NAMES
@@ -89,6 +89,7 @@ ANY_FLOAT = st.one_of(
     st.floats(), st.integers(0, 2**64 - 1).map(lambda bits: struct.unpack("<d", struct.pack("<Q", bits))[0]))
 
 
+@settings(deadline=None)
 @given(ANY_FLOAT, ANY_FLOAT, st.lists(ANY_FLOAT, min_size=1, max_size=4))
 def test_numbers_are_kept_to_the_bit_nan_payloads_included(no_data: float, scale: float, layers: list[float]) -> None:
     item = Item("x", "float64", no_data=no_data, scale=scale, offset=-scale, missing=(no_data, 1), valid_min=scale,
@@ -115,6 +116,7 @@ def test_a_no_data_value_keeps_its_type_and_value(dtype: str, value: float) -> N
     assert repr(found) == repr(value)
 
 
+@settings(deadline=None)
 @given(st.recursive(st.one_of(st.none(), st.booleans(), st.integers(), ANY_FLOAT, st.text()),
                     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(), inner, max_size=3)),
                     max_leaves=8))
@@ -131,6 +133,7 @@ def test_attributes_may_be_numpy_and_must_be_something_that_json_holds() -> None
         render_document(metadata(items=(Item("x", "int8", attributes={"when": b"\0"}),), folders={"x": "000-x"}))
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(1, 10**9), max_size=40), st.integers(-(10**17), 10**17), st.booleans())
 def test_times_are_exact_whatever_their_steps(steps: list[int], first: int, irregular: bool) -> None:
     values = first + np.cumsum([0, *(steps if irregular else [steps[0]] * len(steps) if steps else [])])
@@ -383,6 +386,7 @@ def _paths(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [(*at, key) for key, _ in parts] + [path for key, part in parts for path in _paths(part, (*at, key))]
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_no_mutation_of_the_document_gives_anything_but_an_error_of_ours_or_metadata_that_saves(
     data: st.DataObject
@@ -407,6 +411,7 @@ def test_no_mutation_of_the_document_gives_anything_but_an_error_of_ours_or_meta
     assert same(parse_document(render_document(loaded), ""), loaded)
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_no_damaged_byte_gives_a_traceback(data: st.DataObject) -> None:
     good = bytearray(render_document(metadata()))

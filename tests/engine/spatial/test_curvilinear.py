@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import shapely
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mdstudio.engine.errors import UsageError
@@ -56,6 +56,7 @@ def found(geometry: GridGeometry, box: Bbox) -> set[tuple[int, int]]:
 
 
 @pytest.mark.rule("P3", "P4")
+@settings(deadline=None)
 @given(st.integers(2, 12), st.integers(2, 12), st.floats(-3, 3), st.data())
 def test_a_rectangle_finds_the_cells_that_brute_force_finds(
     rows: int, columns: int, angle: float, data: st.DataObject

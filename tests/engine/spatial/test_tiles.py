@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mdstudio.engine.errors import UsageError
@@ -39,6 +39,7 @@ SIZES = st.tuples(st.integers(1, 90), st.integers(1, 90), st.integers(1, 20))
 
 
 @pytest.mark.rule("P1")
+@settings(deadline=None)
 @given(SIZES)
 def test_pages_follow_the_quad_tree_and_are_clipped_at_the_edges(size: tuple[int, int, int]) -> None:
     grid = TileGrid(*size)
@@ -48,6 +49,7 @@ def test_pages_follow_the_quad_tree_and_are_clipped_at_the_edges(size: tuple[int
     assert int(grid.cells().sum()) == size[0] * size[1]
 
 
+@settings(deadline=None)
 @given(SIZES, st.data())
 def test_pages_of_are_those_that_hold_any_cell_of_the_cross_product(
     size: tuple[int, int, int], data: st.DataObject
@@ -60,6 +62,7 @@ def test_pages_of_are_those_that_hold_any_cell_of_the_cross_product(
     assert grid.pages_of(np.array(some_rows, np.int64), np.array(some_columns, np.int64)).tolist() == expected
 
 
+@settings(deadline=None)
 @given(SIZES, st.data())
 def test_page_at_is_the_page_whose_range_holds_the_cell(size: tuple[int, int, int], data: st.DataObject) -> None:
     grid = TileGrid(*size)
