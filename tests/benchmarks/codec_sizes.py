@@ -77,7 +77,7 @@ def _shuffled(compress: Callable[[bytes], bytes], decompress: Callable[[bytes], 
     def decode(blocks: list[bytes], into: list[Array]) -> None:
         for block, out in zip(blocks, into, strict=True):
             size = out.itemsize
-            kernels.unpack_keys(decompress(block), size, size, 1, out.size, 0, out, size, 0, 0)
+            kernels.unpack_keys(decompress(block), size, size, 1, out.size, 0, out, size, 0, 0, 0)
 
     return Coder(encode, decode)
 

@@ -18,7 +18,7 @@ static PyObject *py_key_range(PyObject *self, PyObject *args)
 {
     Py_buffer src;
     int size, kind;
-    uint64_t low = 0, high = 0;
+    uint64_t low = 0, high = 0, any = 0;
     PyObject *result = NULL;
     (void)self;
     if (!PyArg_ParseTuple(args, "y*ii", &src, &size, &kind))
@@ -27,9 +27,9 @@ static PyObject *py_key_range(PyObject *self, PyObject *args)
     if (!type_ok(size, kind) || !holds(&src, n, size, 0) || (n < 1 && !refuse("there is no element")))
         goto done;
     Py_BEGIN_ALLOW_THREADS
-    key_range(src.buf, (size_t)n, size, kind, &low, &high);
+    key_range(src.buf, (size_t)n, size, kind, &low, &high, &any);
     Py_END_ALLOW_THREADS
-    result = Py_BuildValue("KK", (unsigned long long)low, (unsigned long long)high);
+    result = Py_BuildValue("KKK", (unsigned long long)low, (unsigned long long)high, (unsigned long long)any);
 done:
     PyBuffer_Release(&src);
     return result;
@@ -38,11 +38,11 @@ done:
 static PyObject *py_key_map(PyObject *self, PyObject *args)
 {
     Py_buffer src, out;
-    int size, kind, width;
+    int size, kind, shift, width;
     unsigned long long base;
     PyObject *result = NULL;
     (void)self;
-    if (!PyArg_ParseTuple(args, "y*iiKiw*", &src, &size, &kind, &base, &width, &out))
+    if (!PyArg_ParseTuple(args, "y*iiKiiw*", &src, &size, &kind, &base, &shift, &width, &out))
         return NULL;
     Py_ssize_t n = elements(&src, size);
     KeyMap map = type_ok(size, kind) ? key_map_of(size, width) : NULL;
@@ -51,10 +51,10 @@ static PyObject *py_key_map(PyObject *self, PyObject *args)
             refuse("the integers are wider than the elements");
         goto done;
     }
-    if (!holds(&src, n, size, 0) || !holds(&out, n, width, 0))
+    if (!shift_ok(shift, size) || !holds(&src, n, size, 0) || !holds(&out, n, width, 0))
         goto done;
     Py_BEGIN_ALLOW_THREADS
-    map(src.buf, (size_t)n, kind, base, out.buf);
+    map(src.buf, (size_t)n, kind, base, shift, out.buf);
     Py_END_ALLOW_THREADS
     result = Py_NewRef(Py_None);
 done:
@@ -299,9 +299,9 @@ static PyObject *py_unpack_keys(PyObject *self, PyObject *args)
     unsigned long long base;
     PyObject *result = NULL;
     (void)self;
-    if (!PyArg_ParseTuple(args, "y*iinniw*iiK", UNPACK_ARGUMENTS, &kind, &base))
+    if (!PyArg_ParseTuple(args, "y*iinniw*iiKi", UNPACK_ARGUMENTS, &kind, &base, &sink.shift))
         return NULL;
-    if (unpack_ok(&u) && type_ok(u.size, kind)) {
+    if (unpack_ok(&u) && type_ok(u.size, kind) && shift_ok(sink.shift, u.size)) {
         sink.emit = key_emit_of(u.size, u.width, kind);
         sink.base = base;
         result = run_unpack(&u, &sink);

@@ -37,6 +37,11 @@ static int type_ok(int size, int kind)
     return (bits_of_size(size) && kind >= UNSIGNED && kind <= FLOAT) || refuse("the element type is unknown");
 }
 
+static int shift_ok(int shift, int size)
+{
+    return (shift >= 0 && shift < 8 * size) || refuse("the shift is out of range");
+}
+
 static int lattice_ok(int size, int arithmetic)
 {
     return ((size == 4 || size == 8) && arithmetic >= MULADD64 && arithmetic <= MULADDMUL64

@@ -25,28 +25,31 @@
             return (X)(k ^ sign);                                                                                     \
         return (X)(k ^ (X)((X)~(X)(0 - (X)(k >> (N - 1))) | sign));                                                   \
     }                                                                                                                 \
-    ALWAYS_INLINE void range_kind_##N(const X *x, size_t n, int kind, X *low, X *high)                                \
+    ALWAYS_INLINE void range_kind_##N(const X *x, size_t n, int kind, X *low, X *high, X *any)                        \
     {                                                                                                                 \
-        X a = key_##N(x[0], kind), b = a;                                                                             \
+        X a = key_##N(x[0], kind), b = a, c = 0;                                                                      \
         for (size_t i = 0; i < n; i++) {                                                                              \
             X k = key_##N(x[i], kind);                                                                                \
+            c |= x[i];                                                                                                \
             a = k < a ? k : a;                                                                                        \
             b = k > b ? k : b;                                                                                        \
         }                                                                                                             \
         *low = a;                                                                                                     \
         *high = b;                                                                                                    \
+        *any = c;                                                                                                     \
     }                                                                                                                 \
-    static void range_##N(const void *src, size_t n, int kind, uint64_t *low, uint64_t *high)                         \
+    static void range_##N(const void *src, size_t n, int kind, uint64_t *low, uint64_t *high, uint64_t *any)          \
     {                                                                                                                 \
-        X a, b;                                                                                                       \
+        X a, b, c;                                                                                                    \
         if (kind == UNSIGNED)                                                                                         \
-            range_kind_##N((const X *)src, n, UNSIGNED, &a, &b);                                                      \
+            range_kind_##N((const X *)src, n, UNSIGNED, &a, &b, &c);                                                  \
         else if (kind == SIGNED)                                                                                      \
-            range_kind_##N((const X *)src, n, SIGNED, &a, &b);                                                        \
+            range_kind_##N((const X *)src, n, SIGNED, &a, &b, &c);                                                    \
         else                                                                                                          \
-            range_kind_##N((const X *)src, n, FLOAT, &a, &b);                                                         \
+            range_kind_##N((const X *)src, n, FLOAT, &a, &b, &c);                                                     \
         *low = a;                                                                                                     \
         *high = b;                                                                                                    \
+        *any = c;                                                                                                     \
     }
 
 DEFINE_KEYS(8, uint8_t)
@@ -54,9 +57,9 @@ DEFINE_KEYS(16, uint16_t)
 DEFINE_KEYS(32, uint32_t)
 DEFINE_KEYS(64, uint64_t)
 
-static void key_range(const void *src, size_t n, int size, int kind, uint64_t *low, uint64_t *high)
+static void key_range(const void *src, size_t n, int size, int kind, uint64_t *low, uint64_t *high, uint64_t *any)
 {
-    BY_SIZE(size, range)(src, n, kind, low, high);
+    BY_SIZE(size, range)(src, n, kind, low, high, any);
 }
 
 ALWAYS_INLINE uint64_t key_at(const void *src, size_t i, int size, int kind)
@@ -70,40 +73,47 @@ ALWAYS_INLINE uint64_t key_at(const void *src, size_t i, int size, int kind)
 }
 
 /* Elements of N bits <-> integers of M <= N bits. */
-#define DEFINE_KEY_PAIR(N, X, M, K)                                                                                   \
-    ALWAYS_INLINE void map_kind_##N##_##M(const X *RESTRICT x, size_t n, int kind, X base, K *RESTRICT k)             \
-    {                                                                                                                 \
-        for (size_t i = 0; i < n; i++)                                                                                \
-            k[i] = (K)(X)(key_##N(x[i], kind) - base);                                                                \
-    }                                                                                                                 \
-    static void map_##N##_##M(const void *x, size_t n, int kind, uint64_t base, void *k)                              \
-    {                                                                                                                 \
-        if (kind == UNSIGNED)                                                                                         \
-            map_kind_##N##_##M(x, n, UNSIGNED, (X)base, k);                                                           \
-        else if (kind == SIGNED)                                                                                      \
-            map_kind_##N##_##M(x, n, SIGNED, (X)base, k);                                                             \
-        else                                                                                                          \
-            map_kind_##N##_##M(x, n, FLOAT, (X)base, k);                                                              \
-    }                                                                                                                 \
-    ALWAYS_INLINE int emit_kind_##N##_##M(const Sink *s, const K *RESTRICT k, size_t at, size_t m, int kind)          \
-    {                                                                                                                 \
-        X *RESTRICT to = (X *)s->out + at;                                                                            \
-        X base = (X)s->base;                                                                                          \
-        for (size_t i = 0; i < m; i++)                                                                                \
-            to[i] = unkey_##N((X)((X)k[i] + base), kind);                                                             \
-        return 1;                                                                                                     \
-    }                                                                                                                 \
-    static int emit_unsigned_##N##_##M(const Sink *s, const void *k, size_t at, size_t m)                             \
-    {                                                                                                                 \
-        return emit_kind_##N##_##M(s, k, at, m, UNSIGNED);                                                            \
-    }                                                                                                                 \
-    static int emit_signed_##N##_##M(const Sink *s, const void *k, size_t at, size_t m)                               \
-    {                                                                                                                 \
-        return emit_kind_##N##_##M(s, k, at, m, SIGNED);                                                              \
-    }                                                                                                                 \
-    static int emit_float_##N##_##M(const Sink *s, const void *k, size_t at, size_t m)                                \
-    {                                                                                                                 \
-        return emit_kind_##N##_##M(s, k, at, m, FLOAT);                                                               \
+#define DEFINE_KEY_PAIR(N, X, M, K)                                                                                    \
+    static void map_##N##_##M(const void *src, size_t n, int kind, uint64_t base, int shift, void *to)                 \
+    {                                                                                                                  \
+        const X *RESTRICT x = (const X *)src;                                                                          \
+        K *RESTRICT k = (K *)to;                                                                                       \
+        X first = (X)((X)base >> shift);                                                                               \
+        if (kind == UNSIGNED)                                                                                          \
+            for (size_t i = 0; i < n; i++)                                                                             \
+                k[i] = (K)(X)((X)(x[i] >> shift) - first);                                                             \
+        else if (kind == SIGNED)                                                                                       \
+            for (size_t i = 0; i < n; i++)                                                                             \
+                k[i] = (K)(X)((X)(key_##N(x[i], SIGNED) >> shift) - first);                                            \
+        else                                                                                                           \
+            for (size_t i = 0; i < n; i++)                                                                             \
+                k[i] = (K)(X)((X)(key_##N(x[i], FLOAT) >> shift) - first);                                             \
+    }                                                                                                                  \
+    ALWAYS_INLINE int emit_kind_##N##_##M(const Sink *s, const K *RESTRICT k, size_t at, size_t m, int kind)           \
+    {                                                                                                                  \
+        X *RESTRICT to = (X *)s->out + at;                                                                             \
+        X base = (X)((X)s->base >> s->shift);                                                                          \
+        if (s->shift) {                                                                                                \
+            X kept = (X)((X)~(X)0 << s->shift);                                                                        \
+            for (size_t i = 0; i < m; i++)                                                                             \
+                to[i] = (X)(unkey_##N((X)((X)((X)k[i] + base) << s->shift), kind) & kept);                             \
+        } else {                                                                                                       \
+            for (size_t i = 0; i < m; i++)                                                                             \
+                to[i] = unkey_##N((X)((X)k[i] + base), kind);                                                          \
+        }                                                                                                              \
+        return 1;                                                                                                      \
+    }                                                                                                                  \
+    static int emit_unsigned_##N##_##M(const Sink *s, const void *k, size_t at, size_t m)                              \
+    {                                                                                                                  \
+        return emit_kind_##N##_##M(s, k, at, m, UNSIGNED);                                                             \
+    }                                                                                                                  \
+    static int emit_signed_##N##_##M(const Sink *s, const void *k, size_t at, size_t m)                                \
+    {                                                                                                                  \
+        return emit_kind_##N##_##M(s, k, at, m, SIGNED);                                                               \
+    }                                                                                                                  \
+    static int emit_float_##N##_##M(const Sink *s, const void *k, size_t at, size_t m)                                 \
+    {                                                                                                                  \
+        return emit_kind_##N##_##M(s, k, at, m, FLOAT);                                                                \
     }
 
 DEFINE_KEY_PAIR(8, uint8_t, 8, uint8_t)
@@ -117,7 +127,7 @@ DEFINE_KEY_PAIR(64, uint64_t, 16, uint16_t)
 DEFINE_KEY_PAIR(64, uint64_t, 32, uint32_t)
 DEFINE_KEY_PAIR(64, uint64_t, 64, uint64_t)
 
-typedef void (*KeyMap)(const void *x, size_t n, int kind, uint64_t base, void *k);
+typedef void (*KeyMap)(const void *x, size_t n, int kind, uint64_t base, int shift, void *k);
 
 #define PAIR(size, width) ((size) * 16 + (width))
 

@@ -178,6 +178,7 @@ struct Sink {
     Emit emit;
     void *out;
     uint64_t base;
+    int shift;
     const void *table;
     size_t entries;
     int arithmetic;

@@ -99,15 +99,16 @@ def _from_keys(keys: Array, size: int, kind: int) -> Array:
     return keys ^ (~_spread_sign(keys, size) | _sign(size))  # type: ignore[no-any-return]
 
 
-def key_range(src: Any, size: int, kind: int) -> tuple[int, int]:
-    """Smallest and largest key; equal exactly where all elements are the same bits."""
+def key_range(src: Any, size: int, kind: int) -> tuple[int, int, int]:
+    """Smallest and largest key, equal exactly where all elements are the same bits; and the bits that any has set."""
     keys = _keys(src, size, kind)
-    return int(keys.min()), int(keys.max())
+    return int(keys.min()), int(keys.max()), int(np.bitwise_or.reduce(_words(src, size)))
 
 
-def key_map(src: Any, size: int, kind: int, base: int, width: int, out: Any) -> None:
-    """k = key - base, narrowed to `width` bytes."""
-    _words(out, width)[:] = (_keys(src, size, kind) - _UNSIGNED[size](base)).astype(_UNSIGNED[width])
+def key_map(src: Any, size: int, kind: int, base: int, shift: int, width: int, out: Any) -> None:
+    """k = (key >> shift) - (base >> shift), narrowed to `width` bytes."""
+    k = (_keys(src, size, kind) >> _UNSIGNED[size](shift)) - _UNSIGNED[size](base >> shift)
+    _words(out, width)[:] = k.astype(_UNSIGNED[width])
 
 
 def table_map(src: Any, size: int, kind: int, limit: int, keys: Any, ranks: Any) -> int:
@@ -315,10 +316,13 @@ def unpack_keys(
     size: int,
     kind: int,
     base: int,
+    shift: int,
 ) -> bool:
-    """Planes -> k -> elements of key k + base."""
-    keys = _inverse(planes, count, width, rows, columns, predictor).astype(_UNSIGNED[size]) + _UNSIGNED[size](base)
-    _words(out, size)[:] = _from_keys(keys, size, kind)
+    """Planes -> k -> elements of key (k + (base >> shift)) << shift, their lowest `shift` bits zero."""
+    word = _UNSIGNED[size]
+    k = _inverse(planes, count, width, rows, columns, predictor).astype(word)
+    elements = _from_keys((k + word(base >> shift)) << word(shift), size, kind)
+    _words(out, size)[:] = (elements >> word(shift)) << word(shift)
     return True
 
 

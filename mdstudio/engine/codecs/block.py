@@ -54,6 +54,7 @@ class Header:
     Attributes:
         pattern, valid: the masked bits and how many elements are not masked; without a mask 0 and all.
         base: the key (INT, FORD) that k = 0 stands for, or the element's bits (CONST).
+        shift: FORD: the lowest bits that no element has, left out.
         table: entries of the dictionary or of the rank table.
         check: payload length modulo 65536, deflate only: its decoder does not see bytes that follow the stream.
         length: bytes of the header.
@@ -65,6 +66,7 @@ class Header:
     pattern: int = 0
     valid: int = 0
     base: int = 0
+    shift: int = 0
     table: int = 0
     escapes: int = 0
     lattice: Lattice | None = None
@@ -106,6 +108,8 @@ def pack(h: Header) -> bytes:
         parts += [h.pattern.to_bytes(form.size, "little"), _varint(h.valid)]
     if form.map in (INT, FORD, CONST):
         parts.append(h.base.to_bytes(form.size, "little"))
+        if form.map == FORD:
+            parts.append(bytes((h.shift,)))
     elif form.map == DICT:
         parts.append(_varint(h.table))
     elif h.lattice is not None:
@@ -155,6 +159,8 @@ def parse(block: bytes | memoryview) -> Header:
             raise DamagedDataError(f"the block claims {h.rows} rows of {h.row_length} elements")
         if form.plain:
             h.base = reader.take(form.size)
+            if form.map == FORD:
+                h.shift = _shift(reader, form)
         else:
             _parse_rest(h, reader)
     except IndexError:
@@ -173,12 +179,20 @@ def _parse_rest(h: Header, reader: _Reader) -> None:
             raise DamagedDataError(f"the mask claims {h.valid} valid elements of {h.count}")
     if form.map in (INT, FORD, CONST):
         h.base = reader.take(form.size)
+        if form.map == FORD:
+            h.shift = _shift(reader, form)
     elif form.map == DICT:
         h.table = reader.varint()
         if not 0 < h.table <= min(h.coded, MAX_TABLE):
             raise DamagedDataError(f"the dictionary claims {h.table} entries for {h.coded} elements")
     elif form.map == LATTICE:
         h.lattice = _parse_lattice(h, reader)
+
+
+def _shift(reader: _Reader, form: Form) -> int:
+    shift = reader.take(1)
+    _require(shift < 8 * form.size, f"the block claims {shift} bits left out of {8 * form.size}")
+    return shift
 
 
 def _parse_lattice(h: Header, reader: _Reader) -> Lattice:

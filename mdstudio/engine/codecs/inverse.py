@@ -52,17 +52,17 @@ def _unpack(h: Header, data: Bytes, out: Array, rows: int, columns: int) -> None
         if form.predictor == BYTE_DELTA:
             data = bytearray(data)
             kernels.byte_sum(data, form.planes, h.count)
-        kernels.unpack_keys(data, form.planes, form.size, rows, columns, NONE, out, form.size, 0, 0)
+        kernels.unpack_keys(data, form.planes, form.size, rows, columns, NONE, out, form.size, 0, 0, 0)
     else:
         kernels.unpack_keys(
-            data, form.planes, form.width, rows, columns, form.predictor, out, form.size, form.kind, h.base
+            data, form.planes, form.width, rows, columns, form.predictor, out, form.size, form.kind, h.base, h.shift
         )
 
 
 def _unpack_dictionary(h: Header, data: memoryview, shape: tuple[int, int, int, int, int], out: Array) -> None:
     size, at = h.form.size, h.table * h.form.size
     table = np.empty(h.table, dtype=out.dtype)
-    kernels.unpack_keys(data[:at], size, size, 1, h.table, D1, table, size, h.form.kind, 0)
+    kernels.unpack_keys(data[:at], size, size, 1, h.table, D1, table, size, h.form.kind, 0, 0)
     if not kernels.unpack_table(data[at:], *shape, out, size, table):
         raise DamagedDataError("a rank lies outside of the dictionary")
 
@@ -75,7 +75,7 @@ def _unpack_lattice(h: Header, data: memoryview, shape: tuple[int, int, int, int
     end = at + h.form.planes * h.coded
     if h.table:
         ranks = np.empty(h.table, dtype=np.uint32)
-        kernels.unpack_keys(data[:at], 4, 4, 1, h.table, D1, ranks, 4, 0, 0)
+        kernels.unpack_keys(data[:at], 4, 4, 1, h.table, D1, ranks, 4, 0, 0, 0)
         table = np.empty(h.table, dtype=out.dtype)
         kernels.lattice_values(ranks.astype(np.int64) + lattice.base, table, size, *numbers)
         fits = kernels.unpack_table(data[at:end], *shape, out, size, table)

@@ -39,7 +39,7 @@ from mdstudio.engine.codecs.forms import (
 from mdstudio.engine.codecs.kernels import kernels
 from mdstudio.engine.model import DTYPES, Array, Hint
 
-MAX_DICTIONARY = 4096
+MAX_DICTIONARY = 32768
 ELEMENT_TYPES = {np.dtype(name): index for index, name in enumerate(DTYPES)}
 _UNSIGNED: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
@@ -71,6 +71,7 @@ class _Mapped:
     k: Array
     width: int
     base: int = 0
+    shift: int = 0
     keys: Array | None = None
     lattice: Lattice | None = None
     ranks: Array | None = None
@@ -92,7 +93,7 @@ class Tile:
         self.columns: int = elements.shape[-1] if elements.ndim else 1
         self.rows = self.count // self.columns
         self.bits = elements.reshape(-1).view(_UNSIGNED[self.size])
-        self.low, self.high = kernels.key_range(self.bits, self.size, self.kind)
+        self.low, self.high, self.used = kernels.key_range(self.bits, self.size, self.kind)
         self.constant = self.low == self.high
         self.pattern, self.masked = (0, 0) if self.constant else self._masked_pattern(no_data)
         self.bitmap = np.empty(0, dtype=np.uint8)
@@ -139,7 +140,7 @@ class Tile:
         self, transform: Transform, mapped: _Mapped, planes: Array, count: int, cost: int, ranked: bool
     ) -> Coded:
         h = self.header(transform, count, mapped.width)
-        h.base, h.lattice = mapped.base, mapped.lattice
+        h.base, h.shift, h.lattice = mapped.base, mapped.shift, mapped.lattice
         length = mapped.k.size
         parts = [memoryview(planes)[p * length : (p + 1) * length] for p in range(count)]
         if mapped.keys is not None:
@@ -219,14 +220,16 @@ class Tile:
             return self._dictionary(base)
         if transform.map == LATTICE:
             return self._lattice(base, transform.hint)
-        low, high = self.low, self.high
+        low, high, used = self.low, self.high, self.used
         if transform.mask:
-            low, high = kernels.key_range(base, self.size, self.kind)
-        k, width = _narrow(base, self.size, self.kind, low, high)
-        return _Mapped(k, width, base=low)
+            low, high, used = kernels.key_range(base, self.size, self.kind)
+        # Floats of float32 precision, or rounded to fewer bits, have low bits that are always zero.
+        shift = (used & -used).bit_length() - 1 if transform.map == FORD and used else 0
+        k, width = _narrow(base, self.size, self.kind, low, high, shift)
+        return _Mapped(k, width, base=low, shift=shift)
 
     def _dictionary(self, base: Array) -> _Mapped | None:
-        limit = min(MAX_DICTIONARY, base.size // 6)
+        limit = min(MAX_DICTIONARY, base.size // 2)
         if limit < 2:
             return None
         keys, ranks = np.empty(limit, dtype=np.uint64), np.empty(base.size, dtype=np.uint16)
@@ -267,12 +270,12 @@ def _ranked(mapped: _Mapped) -> _Mapped:
     return mapped
 
 
-def _narrow(elements: Array, size: int, kind: int, low: int, high: int) -> tuple[Array, int]:
-    """Keys less the smallest one, in the fewest bytes that hold them."""
-    span = high - low
+def _narrow(elements: Array, size: int, kind: int, low: int, high: int, shift: int = 0) -> tuple[Array, int]:
+    """Keys, shifted, less the smallest one, in the fewest bytes that hold them."""
+    span = (high >> shift) - (low >> shift)
     width = next(width for width in (1, 2, 4, 8) if span < 1 << 8 * width)
     k = np.empty(elements.size, dtype=_UNSIGNED[width])
-    kernels.key_map(elements, size, kind, low, width, k)
+    kernels.key_map(elements, size, kind, low, shift, width, k)
     return k, width
 
 

@@ -11,7 +11,21 @@ from mdstudio.engine.model import DTYPES
 Array = np.ndarray[Any, np.dtype[Any]]
 
 ODD_FLOATS = (0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan, 1e20, -999.0)
-KINDS = ("noise", "smooth", "few", "constant", "sparse", "ends", "holes", "odd", "decimal", "packed", "binary", "slope")
+KINDS = (
+    "noise",
+    "smooth",
+    "few",
+    "constant",
+    "sparse",
+    "ends",
+    "holes",
+    "odd",
+    "decimal",
+    "packed",
+    "binary",
+    "slope",
+    "rounded",
+)
 SHAPES = ((1,), (2,), (7,), (1, 1), (3, 5), (16, 16), (1, 300), (300, 1), (37, 41), (5, 1100), (128, 128))
 
 
@@ -53,6 +67,9 @@ def _float_field(kind: str, real: np.dtype[Any], steps: Array, rng: np.random.Ge
         values = (np.round(100 * walk) / 100).astype(real)
         values[rng.integers(0, steps.size)] = -0.0
         return values
+    if kind == "rounded":  # to few mantissa bits, both signs
+        words = (walk - 280).astype(real).view(f"<u{real.itemsize}")
+        return ((words >> words.dtype.type(12)) << words.dtype.type(12)).view(real)
     if kind == "packed":
         return (steps * 0.0013179950193703076 + 389.63283727841815).astype(real)
     return (np.round(walk * 16) / 16).astype(real)

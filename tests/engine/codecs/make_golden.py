@@ -38,7 +38,7 @@ from tests.engine.codecs.test_lattice import K, block_of, exact, rounded
 from tests.engine.codecs.test_transforms import encode, with_holes
 
 FOLDER = Path(__file__).parent / "golden"
-PREDICTOR_NAMES = "none d1 lor avg byte-delta d2 lor21 up up2 lor12 lor22".split()
+PREDICTOR_NAMES = ["none", "d1", "lor", "avg", "byte-delta", "d2", "lor21", "up", "up2", "lor12", "lor22"]
 MASK_NAMES = ("", "-fill", "-compact")
 MAP_NAMES = {INT: "int", FORD: "ford", DICT: "dict", LATTICE: "lattice"}
 Golden = tuple[str, str, Array, bytes]

@@ -1,4 +1,4 @@
-"""Blocks as they were once written decode to the same bits for ever (C9). The files are never edited or written again."""
+"""Blocks as they were once written decode to the same bits for ever (C9); the files are never written again."""
 
 from __future__ import annotations
 

@@ -123,7 +123,9 @@ def test_a_lattice_with_holes_is_coded_by_rank() -> None:
 
 
 @pytest.mark.rule("C5", "D9")
-@pytest.mark.skipif(kernels.kernels.NAME != "native", reason="the C extension is not built here: nothing to compare with")
+@pytest.mark.skipif(
+    kernels.kernels.NAME != "native", reason="the C extension is not built here: nothing to compare with"
+)
 def test_blocks_are_the_same_bytes_without_the_extension() -> None:
     code = (
         "from tests.engine.codecs.test_transforms import digests\n"

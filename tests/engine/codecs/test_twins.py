@@ -69,7 +69,7 @@ def test_predictors_and_planes_give_the_same_bytes(
             planes = ours[: found[0] * count]
             for kernels in (native, _numpy):
                 back = np.empty(count, dtype=field.dtype)
-                kernels.unpack_keys(planes, found[0], size, rows, cols, predictor, back, size, 0, 0)
+                kernels.unpack_keys(planes, found[0], size, rows, cols, predictor, back, size, 0, 0, 0)
                 assert back.tobytes() == field.tobytes()
         for name in ("byte_delta", "byte_sum"):
             ours, theirs = bytearray(field.tobytes()), bytearray(field.tobytes())
@@ -84,19 +84,20 @@ def test_predictors_and_planes_give_the_same_bytes(
 def test_maps_and_masks_give_the_same_bytes(native: ModuleType, seed: int, count: int, size: int, kind: int) -> None:
     rng = np.random.default_rng(seed)
     for field in _fields(rng, size, count):
-        low, high = native.key_range(field, size, kind)
-        assert (low, high) == _numpy.key_range(field, size, kind)
+        low, high, used = native.key_range(field, size, kind)
+        assert (low, high, used) == _numpy.key_range(field, size, kind)
+        shift = int(rng.integers(0, 8 * size)) if seed % 3 == 0 else (used & -used).bit_length() - 1 if used else 0
         for width in (w for w in SIZES if w <= size):
             k = [np.empty(count, dtype=f"<u{width}") for _ in range(2)]
             for kernels, out in zip((native, _numpy), k, strict=True):
-                kernels.key_map(field, size, kind, low, width, out)
+                kernels.key_map(field, size, kind, low, shift, width, out)
             assert k[0].tobytes() == k[1].tobytes()
             planes = np.ascontiguousarray(k[0].view(np.uint8).reshape(count, width).T)
             backs = [np.empty(count, dtype=field.dtype) for _ in range(2)]
             for kernels, out in zip((native, _numpy), backs, strict=True):
-                kernels.unpack_keys(planes, width, width, 1, count, 0, out, size, kind, low)
+                kernels.unpack_keys(planes, width, width, 1, count, 0, out, size, kind, low, shift)
             assert backs[0].tobytes() == backs[1].tobytes()
-            if high - low < 1 << 8 * width:
+            if (high >> shift) - (low >> shift) < 1 << 8 * width and not used & ((1 << shift) - 1):
                 assert backs[0].tobytes() == field.tobytes()
         _same_table(native, field, size, kind, int(rng.integers(1, 300)))
         _same_masks(native, field, size, int(field[int(rng.integers(0, count))]))
@@ -191,8 +192,9 @@ def test_no_argument_makes_the_extension_leave_its_buffers(native: ModuleType) -
     calls: list[tuple[str, tuple[Any, ...]]] = [
         ("key_range", (words, 3, 0)),
         ("key_range", (words[:0], 4, 0)),
-        ("key_map", (words, 4, 0, 0, 8, np.zeros(16, dtype=np.uint64))),
-        ("key_map", (words, 4, 0, 0, 2, small)),
+        ("key_map", (words, 4, 0, 0, 0, 8, np.zeros(16, dtype=np.uint64))),
+        ("key_map", (words, 4, 0, 0, 32, 4, words.copy())),
+        ("key_map", (words, 4, 0, 0, 0, 2, small)),
         ("table_map", (words, 4, 0, 70000, np.zeros(70000, dtype=np.uint64), np.zeros(16, dtype=np.uint16))),
         ("table_map", (words, 4, 0, 9, np.zeros(8, dtype=np.uint64), np.zeros(16, dtype=np.uint16))),
         ("lattice_map", (words, 4, 1, 1.0, 0.0, 1.0, np.zeros(15, dtype=np.int64), np.zeros(4, dtype=np.uint32), 4)),
@@ -203,9 +205,9 @@ def test_no_argument_makes_the_extension_leave_its_buffers(native: ModuleType) -
         ("forward", (words, 4, 1 << 62, 4, 2, np.zeros(64, dtype=np.uint8), False)),
         ("plane_cost", (small, 2, 2)),
         ("byte_sum", (np.zeros(3, dtype=np.uint8), 9, 1)),
-        ("unpack_keys", (small, 1, 4, 1, 16, 1, words, 4, 0, 0)),
-        ("unpack_keys", (np.zeros(16, dtype=np.uint8), 1, 4, 1, 16, 1, words[:15], 4, 0, 0)),
-        ("unpack_keys", (np.zeros(80, dtype=np.uint8), 5, 4, 1, 16, 1, words, 4, 0, 0)),
+        ("unpack_keys", (small, 1, 4, 1, 16, 1, words, 4, 0, 0, 0)),
+        ("unpack_keys", (np.zeros(16, dtype=np.uint8), 1, 4, 1, 16, 1, words[:15], 4, 0, 0, 0)),
+        ("unpack_keys", (np.zeros(80, dtype=np.uint8), 5, 4, 1, 16, 1, words, 4, 0, 0, 0)),
         ("unpack_table", (np.zeros(64, dtype=np.uint8), 4, 4, 1, 16, 1, words, 4, words)),
         ("mask_make", (words, 4, 0, small)),
         ("mask_check", (small, 999)),
