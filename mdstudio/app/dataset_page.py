@@ -9,7 +9,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
-from mdstudio.app.reading import Reader
+from mdstudio.app.reading import Reader, unexpected
 from mdstudio.app.session import DatasetSession
 from mdstudio.app.tabs import TabLook, ViewTabs
 from mdstudio.app.widgets import Button, Ground, IconButton, StateStack
@@ -116,13 +116,22 @@ class DatasetPage(Ground):
         """Stop what reads for this page; the page is not usable afterwards."""
         self.session.close()
 
+    def _make(self, factory: Callable[[DatasetSession, Reader], QWidget]) -> QWidget:
+        """A view, or why it could not be made: a fault in one view leaves the others usable."""
+        try:
+            return factory(self.session, self.session.reader)
+        except Exception as error:
+            failed = StateStack(Ground("page"))
+            failed.show_error(unexpected(error))
+            return failed
+
     def _opened(self) -> None:
         if not self._specs:
             self._specs = self._load()
             self.tabs.blockSignals(True)
             for i, (_, title, icon, _) in enumerate(self._specs):
                 self.tabs.addTab(title)
-                self.tabs.setTabData(i, TabLook(icon))
+                self.tabs.set_tab(i, title, TabLook(icon))
                 self.tabs.setTabToolTip(i, f"Ctrl {i + 1}")
             self.tabs.blockSignals(False)
             self._show(self.tabs.currentIndex())
@@ -141,7 +150,7 @@ class DatasetPage(Ground):
         key, title, _, factory = self._specs[index]
         view = self._made.get(key)
         if view is None:
-            view = factory(self.session, self.session.reader)
+            view = self._make(factory)
             if not view.accessibleName():
                 view.setAccessibleName(title)
             status: Any = getattr(view, "status", None)

@@ -62,7 +62,7 @@ class JobsDock(Ground):
         row.addWidget(self._mini_text)
         row.addWidget(self.toggle)
         self.header.double_clicked.connect(lambda: self.set_open(not self.is_open(), by_person=True))
-        self.table = Table([Column("Job", stretch=True), Column("Progress", "bar", 150), Column("Done", "number", 150),
+        self.table = Table([Column("Job", stretch=True), Column("Progress", "bar", 210, role="dense-strong", bar_width=130), Column("Done", "number", 160),
                             Column("Time", width=130), Column("State", "badge", 104)], "Jobs")
         self.table.horizontalHeader().hide()
         self.table.verticalHeader().setDefaultSectionSize(ROW)
@@ -248,7 +248,7 @@ def _row(job: Job) -> list[Cell]:
     counted = f"{formats.count(job.done)} of {formats.count(job.total)} {job.unit}" if job.total else formats.DASH
     time_text = ""
     if job.state == "running":
-        time_text = f"{formats.duration(job.eta)} left" if job.eta is not None else "starting" if not job.total else ""
+        time_text = f"{formats.duration(max(1.0, job.eta))} left" if job.eta is not None else "starting" if not job.total else ""
     elif job.state == "done":
         time_text = f"in {formats.duration(float(job.summary.get('seconds', job.seconds)))}"
     colour = {"done": "ok-fill", "failed": "bad-fill"}.get(job.state, "accent")

@@ -97,7 +97,7 @@ def _described(entry: Entry) -> Entry:
     storage = _open(entry.location)
     try:
         metadata, _ = load_metadata(storage)
-        found = guards(metadata, None)
+        found = guards(metadata)
     except MdError as error:
         return Entry(entry.name, entry.location, "dataset", problem=str(error))
     per_step = sum(metadata.cells * item.layer_count * item.components * item.numpy.itemsize for item in metadata.items)

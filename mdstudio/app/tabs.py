@@ -43,6 +43,11 @@ class _Bar(QTabBar):
         data = self.tabData(index)
         return data if isinstance(data, TabLook) else TabLook("file")
 
+    def set_tab(self, index: int, text: str, look: TabLook) -> None:
+        """Show text and shapes; the widths follow."""
+        self.setTabData(index, look)
+        self.setTabText(index, text)
+
     def focusInEvent(self, event: QFocusEvent) -> None:
         self._ring = event.reason() in KEYBOARD
         super().focusInEvent(event)

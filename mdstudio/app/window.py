@@ -7,12 +7,13 @@ from __future__ import annotations
 import datetime
 import os
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMimeData, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDragLeaveEvent, QDropEvent, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
-from mdstudio.app import dialogs, listing
+from mdstudio.app import dialogs, formats, listing
 from mdstudio.app.commands import COMMANDS
 from mdstudio.app.dataset_page import DatasetPage, ViewSpec, all_views
 from mdstudio.app.job_queue import Job, JobQueue
@@ -30,6 +31,9 @@ from mdstudio.app.theme import Mode, Theme
 from mdstudio.app.topbar import TopBar
 from mdstudio.app.widgets import Ground
 from mdstudio.engine.errors import Cancelled, MdError
+
+if TYPE_CHECKING:
+    from mdstudio.engine.layout.metadata import Metadata
 
 NARROW = 1100  # below it the places give way
 _FILES = "NetCDF (*.nc *.nc4 *.cdf *.netcdf *.h5 *.hdf5 *.he5);;Any file (*)"
@@ -245,7 +249,7 @@ class MainWindow(QMainWindow):
         tabs = self.topbar.tabs
         tabs.blockSignals(True)
         index = tabs.addTab(title)
-        tabs.setTabData(index, look)
+        tabs.set_tab(index, title, look)
         tabs.setCurrentIndex(index)
         tabs.blockSignals(False)
         self._page_shown(index)
@@ -295,13 +299,12 @@ class MainWindow(QMainWindow):
         dataset = session.dataset
         guards = dataset.guards if dataset else ()
         status = "bad" if session.error is not None and dataset is None else "advice" if guards else ""
-        tabs.setTabText(index, session.title)
-        tabs.setTabData(index, TabLook(dataset.metadata.kind if dataset else "grid", status))
+        tabs.set_tab(index, session.title, TabLook(dataset.metadata.kind if dataset else "grid", status))
         tabs.setTabToolTip(index, session.location.split("?", 1)[0])
         if front:
             self.setWindowTitle(f"{session.title} \u2014 MD Studio")
             kind = "Azure" if listing.is_remote(session.location) else "local folder"
-            words = "" if dataset else session.error.message if session.error else "opening\u2026"
+            words = _facts(dataset.metadata) if dataset else session.error.message if session.error else "opening\u2026"
             place = f"{os.path.dirname(session.location.split('?', 1)[0])} \u2014 {kind}"
             self.statusbar.set_place(place, words, status or "ok")
 
@@ -538,6 +541,12 @@ class MainWindow(QMainWindow):
         self.queue.close()
         self.reader.close()
         event.accept()
+
+
+def _facts(metadata: Metadata) -> str:
+    """What the status bar says of an open dataset."""
+    steps = formats.plural(len(metadata.times), "step")
+    return f"{formats.plural(len(metadata.items), 'item')}, {steps}, {metadata.storage.storage_type}"
 
 
 def dropped(data: QMimeData) -> list[str]:

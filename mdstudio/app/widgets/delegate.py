@@ -23,7 +23,6 @@ CELL_ROLE = Qt.ItemDataRole.UserRole + 1
 COLUMN_ROLE = Qt.ItemDataRole.UserRole + 2
 ROW_HEIGHT, HEADER_HEIGHT = 28, 30
 PAD = 10
-BAR_WIDTH = 48
 _ICON = 15
 
 
@@ -51,8 +50,8 @@ class RowDelegate(QStyledItemDelegate):
                 if cell.checked is not None:
                     paint_check(painter, QRectF(inner.x(), rect.center().y() - BOX / 2, BOX, BOX), cell.checked)
             case "bar":
-                self._number(painter, inner.adjusted(0, 0, -(BAR_WIDTH + PAD), 0), cell, column)
-                track = QRectF(inner.right() - BAR_WIDTH, rect.center().y() - 3, BAR_WIDTH, 6)
+                self._number(painter, inner.adjusted(0, 0, -(column.bar_width + PAD), 0), cell, column)
+                track = QRectF(inner.right() - column.bar_width, rect.center().y() - 3, column.bar_width, 6)
                 paint_bar(painter, track, cell.bar, Theme.current().color(cell.bar_token))
             case "number":
                 self._number(painter, inner, cell, column)
@@ -129,7 +128,7 @@ class HeaderView(QHeaderView):
         inner = rect.adjusted(PAD, 0, -PAD, 0)
         right = column.kind in ("number", "bar")
         if column.kind == "bar":
-            inner.setRight(inner.right() - BAR_WIDTH - PAD)
+            inner.setRight(inner.right() - column.bar_width - PAD)
         painter.setFont(fonts.font("caption-medium"))
         painter.setPen(theme.color("text3"))
         side = Qt.AlignmentFlag.AlignRight if right else Qt.AlignmentFlag.AlignLeft

@@ -41,6 +41,7 @@ class Column:
     Attributes:
         stretch: takes what is left; the one column that may elide.
         role: font role of the numbers of a "number" or "bar" column.
+        bar_width: of a "bar" column.
     """
 
     title: str
@@ -49,6 +50,7 @@ class Column:
     stretch: bool = False
     role: Literal["dense", "dense-medium", "dense-strong"] = "dense"
     tip: str = ""
+    bar_width: int = 48
 
 
 @dataclass(frozen=True, slots=True)
