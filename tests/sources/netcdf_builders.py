@@ -55,7 +55,9 @@ def add_axes(group: Any, times: Any = (0, 1, 2), rows: int = 4, columns: int = 5
     add(group, "lat", ["lat"], np.linspace(60, 50, rows, dtype="f4"), LAT)
     if times is not None:
         group.createDimension("time", None if unlimited else len(np.atleast_1d(times)))
-        add(group, "time", ["time"], np.asarray(times), hours)
+        stamps = np.asarray(times)
+        whole_numbers = not isinstance(times, np.ndarray) and stamps.dtype.kind == "i"
+        add(group, "time", ["time"], stamps.astype("i4") if whole_numbers else stamps, hours)  # NetCDF-3 has no int64
 
 
 def numbered(*shape: int, dtype: str = "i2") -> Array:
