@@ -22,7 +22,7 @@ class AxisItem(pg.AxisItem):  # type: ignore[misc]
     def __init__(self, orientation: str, make: TickMaker | None = None, pixels_a_tick: int = 0) -> None:
         super().__init__(orientation, maxTickLength=-4)
         self._make: TickMaker = make or (lambda low, high, most: ticks.number_ticks(low, high, most))
-        self._every = pixels_a_tick or (92 if orientation in ("bottom", "top") else 44)
+        self._every = pixels_a_tick or (72 if orientation in ("bottom", "top") else 44)
         self.enableAutoSIPrefix(False)
         self.setStyle(tickTextOffset=7, autoExpandTextSpace=False, hideOverlappingLabels=False)
         if orientation in ("left", "right"):

@@ -70,7 +70,7 @@ def time_ticks(low: float, high: float, most: int, calendar: str) -> list[tuple[
     step = next((s for s in _FIXED if span / s <= most), 0)
     if step:
         return list(_fixed_ticks(int(low), int(high), step, calendar))
-    month = 30 * DAY
+    month = 365 * DAY // 12
     months = next((m for m in _MONTHS if span / (m * month) <= most), 0)
     years = 1 if months else next((y for y in _YEARS if span / (y * 12 * month) <= most), _YEARS[-1])
     return list(_calendar_ticks(int(low), int(high), months or 12 * years, calendar))

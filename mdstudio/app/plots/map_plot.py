@@ -57,11 +57,11 @@ class MapPlot(FieldPlot):
     def set_bbox(self, bbox: Bbox | None) -> None:
         self.rectangle.set_bbox(bbox)
 
-    def set_explain(self, note: ExplainNote | None, shape: PageShape | None, *, hatched: bool = True) -> None:
-        """Show what a read cost and the pages it touched; None hides it. `hatched`: fill them, unless all came from the
-        cache."""
+    def set_explain(self, note: ExplainNote | None, shape: PageShape | None, *, inside: bool = True) -> None:
+        """Show what a read cost and the pages it touched; None hides it. `inside`: part them and fill those that did
+        not come from the cache."""
         self.hud.set_explain(note)
-        self.explain.set_shape(shape, hatched=hatched and note is not None and not note.cached)
+        self.explain.set_shape(shape, hatched=inside and note is not None and not note.cached, parted=inside)
 
     def value_text(self, value: float) -> str:
         """A value with its unit as the read-out and the pins show it."""
@@ -76,8 +76,6 @@ class MapPlot(FieldPlot):
         assert picture is not None
         row, column = cell
         x, y = picture.raster.cell_centre(row, column)
-        if picture.raster.ids is not None:  # the true centre, not that of the pixels
-            x, y = float(picture.result.x[row, column]), float(picture.result.y[row, column])
         text = f"row {row}, column {column}"
         entry = picture.lattice.page_at(row, column) if picture.lattice is not None else -1
         if entry >= 0:

@@ -41,15 +41,19 @@ class Graticule(ScreenItem):
 
 
 class ExplainItem(ScreenItem):
-    """Pages that a read touched: pink outline on white, white hatch inside; the hatch is left out for cached pages."""
+    """Pages that a read touched: pink outline on white, lines between them, white hatch inside.
+
+    The hatch is left out for pages from the cache; a whole slice has the outline alone, which hides nothing.
+    """
 
     def __init__(self) -> None:
         super().__init__(z=20)
         self._shape: PageShape | None = None
-        self._hatched = True
+        self._hatched = self._parted = True
 
-    def set_shape(self, shape: PageShape | None, *, hatched: bool = True) -> None:
-        self._shape, self._hatched = shape, hatched
+    def set_shape(self, shape: PageShape | None, *, hatched: bool = True, parted: bool = True) -> None:
+        """`parted`: with the lines between pages."""
+        self._shape, self._hatched, self._parted = shape, hatched, parted
         self.update()
 
     def draw(self, painter: QPainter, screen: Screen) -> None:
@@ -61,7 +65,7 @@ class ExplainItem(ScreenItem):
             for x0, y0, x1, y1 in shape.areas:
                 path.addRect(screen.rect(x0, y0, x1, y1))
             painter.fillPath(path, hatch("diagonal", QColor(255, 255, 255, 120), screen.ratio, 1.0))
-        if len(shape.borders) <= MOST_BORDERS and _room(screen, shape) >= SMALLEST_PAGE:
+        if self._parted and len(shape.borders) <= MOST_BORDERS and _room(screen, shape) >= SMALLEST_PAGE:
             painter.setPen(line(QColor(255, 255, 255, 150), 1.0))
             painter.drawLines(_lines(screen, shape.borders))
         outline = _lines(screen, shape.outline)

@@ -32,6 +32,7 @@ class GridRaster:
         x_axis, y_axis: cells along the axes; None for a curvilinear grid.
         rows, columns: grid index of each picture row (top first) and column; None for a curvilinear grid.
         ids: (height, width) int32, row * columns + column of the cell, -1 for none; curvilinear grids only.
+        quads: the exact cells of a curvilinear grid, for single places.
         wraps: x is a longitude, the same place again after 360.
         pixels_a_cell: typical size of a curvilinear cell in picture pixels.
     """
@@ -45,6 +46,7 @@ class GridRaster:
     ids: Array | None = None
     pixels_a_cell: float = 1.0
     wraps: bool = False
+    quads: CurvilinearCells | None = None
 
     @property
     def size(self) -> tuple[int, int]:
@@ -88,34 +90,25 @@ class GridRaster:
         return x if self.extent[0] <= x <= self.extent[2] or moved > self.extent[2] else moved
 
     def cell_at(self, x: float, y: float) -> tuple[int, int] | None:
-        """Row and column of the cell at a place, None where there is none. Exact for grids with 1-D coordinates."""
+        """Row and column of the cell that a query finds at a place, None where there is none."""
+        if self.quads is not None:
+            row, column = self.quads.locate(np.array([[x, y]]), False)[0]
+            return None if row < 0 else (int(row), int(column))
         x = self.turned(x)
         if self.x_axis is not None and self.y_axis is not None:
             row, column = self.y_axis.find(y), self.x_axis.find(x)
             return None if row < 0 or column < 0 else (row, column)
-        assert self.ids is not None
-        height, width = self.size
-        x0, y0, x1, y1 = self.extent
-        i, j = int(np.floor((y1 - y) / (y1 - y0) * height)), int(np.floor((x - x0) / (x1 - x0) * width))
-        if not (0 <= i < height and 0 <= j < width) or self.ids[i, j] < 0:
-            return None
-        row, column = divmod(int(self.ids[i, j]), self.shape[1])
-        return row, column
+        return None
 
     def cell_centre(self, row: int, column: int) -> tuple[float, float]:
-        """Middle of a cell in the picture's coordinates (of a curvilinear cell: of its pixels)."""
+        """Centre of a cell in the picture's coordinates; NaN where the source has none."""
         if self.x_axis is not None and self.y_axis is not None:
             x0, x1 = self.x_axis.span(column, column + 1)
             y0, y1 = self.y_axis.span(row, row + 1)
             return (x0 + x1) / 2, (y0 + y1) / 2
-        assert self.ids is not None
-        i, j = np.nonzero(self.ids == row * self.shape[1] + column)
-        if not i.size:
+        if self.quads is None:
             return float("nan"), float("nan")
-        height, width = self.size
-        x0, y0, x1, y1 = self.extent
-        middle = i.size // 2
-        return x0 + (j[middle] + 0.5) / width * (x1 - x0), y1 - (i[middle] + 0.5) / height * (y1 - y0)
+        return self.turned(float(self.quads.longitude[row, column])), float(self.quads.latitude[row, column])
 
     def cell_size(self) -> tuple[float, float]:
         """Smallest cell width and height in coordinates: how far a zoom makes sense."""
@@ -161,6 +154,7 @@ def _picture_index(axis: AxisCells) -> Array:
 def _curvilinear(quads: CurvilinearCells) -> GridRaster:
     """Rasterised in longitude and latitude: each cell's quadrilateral is sampled finer than the pixels."""
     shape = (int(quads.longitude.shape[0]), int(quads.longitude.shape[1]))
+    quads.locate(np.array([[0.0, 0.0]]), False)  # builds its tree here rather than under the pointer
     row, column = (part.reshape(-1) for part in np.indices(shape))
     x, y = quads.corners(row, column)
     cells = np.flatnonzero(np.isfinite(x).all(axis=1) & np.isfinite(y).all(axis=1))
@@ -171,13 +165,13 @@ def _curvilinear(quads: CurvilinearCells) -> GridRaster:
     y0, y1 = float(y.min()), float(y.max())
     y1 = y1 if y1 > y0 else y0 + 1.0
     cell_width, cell_height = (max(float(np.median(np.ptp(part, axis=1))), 1e-12) for part in (x, y))
-    width = int(np.clip(span / cell_width * 4, 64, MAX_PIXELS_A_SIDE))
-    height = int(np.clip((y1 - y0) / cell_height * 4, 64, MAX_PIXELS_A_SIDE))
+    width = int(np.clip(span / cell_width * 8, 64, MAX_PIXELS_A_SIDE))
+    height = int(np.clip((y1 - y0) / cell_height * 8, 64, MAX_PIXELS_A_SIDE))
     ids = _fill_quads(x / span * width, (y1 - y) / (y1 - y0) * height, cells, (height, width),
                       around=quads.wraps and span >= TURN)
     pixels = min(cell_width / span * width, cell_height / (y1 - y0) * height)
     return GridRaster(shape, (west, y0, west + span, y1), ids=ids, pixels_a_cell=max(1.0, pixels),
-                      wraps=quads.wraps)
+                      wraps=quads.wraps, quads=quads)
 
 
 def _cut(x: Array) -> tuple[float, float, Array]:

@@ -246,7 +246,7 @@ class MapView(DatasetView):
             self.panel.pages.show_pages(self.rectangle.explain.pages)
         else:
             self.plot.set_explain(explain_note("whole slice", picture.explain, picture.draw_us), picture.touched,
-                                  hatched=False)
+                                  inside=False)
             self.panel.pages.show_pages(picture.explain.pages)
         self.panel.pages.setVisible(True)
 

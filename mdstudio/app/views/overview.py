@@ -26,10 +26,11 @@ from mdstudio.engine.errors import Cancelled, MdError
 from mdstudio.engine.model import GridDomain
 
 COLUMNS = (
-    Column("Item", stretch=True, width=150), Column("Type", "mono", 70), Column("Unit", width=74),
-    Column("Layers", "number", 54), Column("No data", "number", 82), Column("Scale", "number", 128),
-    Column("Raw MB", "number", 70), Column("Stored MB", "number", 82), Column("Ratio", "bar", 132, role="dense-strong"),
+    Column("Item", stretch=True, width=150), Column("Type", "mono", 70), Column("Unit", width=66),
+    Column("Layers", "number", 58), Column("No data", "number", 74), Column("Scale", "number", 118),
+    Column("Raw MB", "number", 66), Column("Stored MB", "number", 80), Column("Ratio", "bar", 118, role="dense-strong"),
 )
+_LAYERS, _SCALE = 3, 5  # columns that are shown only where some item has them
 _CARDS = (("kind", "Kind", "grid"), ("storage", "Storage type", "layers"), ("layout", "Layout version", "file"),
           ("compression", "Compression", "storage"), ("ratio", "Ratio", "overview"), ("times", "Times", "clock"))
 
@@ -131,6 +132,8 @@ class OverviewView(DatasetView):
             formats.plural(len(metadata.items), "item")
         self.items.set_title("Items", f"{same}, ratio = stored / raw, smaller is better")
         self.parameters.setText(facts.layout_parameters(metadata))
+        self.table.setColumnHidden(_LAYERS, not any(item.layers for item in metadata.items))
+        self.table.setColumnHidden(_SCALE, not any(item.scale or item.offset for item in metadata.items))
         self._show_facts(None)
         self.strip_card.setVisible(len(metadata.times) > 1)
         self.session.submit("inspect", lambda progress: dataset.inspect(), self._inspected, self._listing_failed)

@@ -22,7 +22,7 @@ from mdstudio.engine.requests import MapRequest
 if TYPE_CHECKING:
     from mdstudio.app.plots.map_plot import MapPlot
 
-WIDTH = 348
+WIDTH, MAP_HEIGHT = 348, 236
 
 
 class PreviewCard(Card):
@@ -46,9 +46,10 @@ class PreviewCard(Card):
         self._holder.setSpacing(6)
         self.strip = ColourStrip()
         self._holder.addWidget(self.strip)
+        self._holder.addStretch(0)
         self.strip.hide()
         self.stack = StateStack(holder)
-        self.body.addWidget(self.stack, 1)
+        self.body.addWidget(self.stack, 10)
         grid = QGridLayout()
         grid.setVerticalSpacing(0)
         self.values: dict[str, Label] = {}
@@ -57,6 +58,7 @@ class PreviewCard(Card):
             grid.addWidget(Label(name, "caption", "text3"), 0, column)
             grid.addWidget(self.values[name], 1, column)
         self.body.addLayout(grid)
+        self.body.addStretch(1)
 
     def renew(self) -> None:
         """Read the selected slice unless it is shown already."""
@@ -80,6 +82,7 @@ class PreviewCard(Card):
             return
         if self.plot is None:
             self.plot = MapPlot()
+            self.plot.setMaximumHeight(MAP_HEIGHT)
             self._holder.insertWidget(0, self.plot, 1)
         self.picture = picture
         self.stack.show_contents()
