@@ -22,6 +22,7 @@ GROUP_TAIL = "MD-H033"  # a group without a page index at its end
 GROUP_SHORT = "MD-H035"  # fewer timesteps in a group than the dataset lists
 STEP_EMPTY = "MD-H036"  # a timestep without any stored page
 SEPARATE_INDEX = "MD-H037"  # a group of the builds that kept the index beside it
+NO_BLOCK_LIST = "MD-H038"  # a group without its block list: read, but neither appended to nor updated
 HEADER_LENGTH = "MD-H040"  # a TimeSeries blob shorter than its header
 BLOCK_LENGTH = "MD-H041"  # a block length that no codec writes
 HEADER_SUM = "MD-H042"  # a header that does not add up to its blob

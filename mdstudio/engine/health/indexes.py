@@ -73,8 +73,9 @@ class IndexChecker:
         else:
             right = listed.length >= expected and listed.length % step == 0
             extra = (listed.length - expected) // step
-            if right and extra:
-                return self._unlisted(blob, extra)
+            if right:
+                blocks = self._block_sizes(blob, listed) if self.read else None
+                return (self._unlisted(blob, extra) if extra else []) + self._list_missing(blob, blocks)
         return [] if right else [self._damage(codes.RAW_LENGTH, blob, f"{expected} bytes", f"{listed.length} bytes")]
 
     def _step(self, blob: ExpectedBlob, listed: BlobProperties) -> list[Finding]:
@@ -125,19 +126,50 @@ class IndexChecker:
         if block > count:
             tail = self._exactly(blob.name, start, block, listed.version)
         lengths = np.frombuffer(tail[-block:-_TRAILER], "<i4").reshape(-1, step // 4)
-        return self._group_lengths(blob, lengths, start)
+        return self._group_lengths(blob, listed, lengths, start)
 
-    def _group_lengths(self, blob: ExpectedBlob, lengths: Array, data_bytes: int) -> list[Finding]:
+    def _group_lengths(
+        self, blob: ExpectedBlob, listed: BlobProperties, lengths: Array, data_bytes: int
+    ) -> list[Finding]:
         wanted, slots = blob.stop - blob.start, len(lengths)
-        found = self._lengths(blob, lengths, blob.name)
-        total = int(lengths.sum(dtype=np.int64))
-        if not found and total != data_bytes:
-            found.append(self._damage(codes.INDEX_SUM, blob, f"{total} bytes of pages, as the index adds up to",
-                                      f"{data_bytes} bytes before it"))
+        blocks = self._block_sizes(blob, listed)
+        found = self._lengths(blob, lengths, blob.name) or self._sums(blob, lengths, data_bytes, blocks)
         if slots < wanted:
             found.append(self._damage(codes.GROUP_SHORT, blob, f"{wanted} timesteps", f"{slots} timesteps",
                                       times=blob.times[slots:]))
-        return found or (self._unlisted(blob, slots - wanted) if slots > wanted else [])
+        unlisted = self._unlisted(blob, slots - wanted) if slots > wanted else []
+        return found or unlisted + self._list_missing(blob, blocks)
+
+    def _sums(self, blob: ExpectedBlob, lengths: Array, data_bytes: int, blocks: Array | None) -> list[Finding]:
+        """The lengths of each timestep against its block where there is a block list, and of all against the blob."""
+        sums = lengths.sum(axis=1, dtype=np.int64)
+        if blocks is not None and len(blocks) == len(sums) + 1 and int(blocks[:-1].sum()) == data_bytes:
+            wrong = np.flatnonzero(sums != blocks[:-1])
+            if wrong.size:
+                at = int(wrong[0])
+                times = tuple(t for t in (blob.start + wrong).tolist() if t < blob.stop)
+                return [self._damage(codes.INDEX_SUM, blob, f"{int(blocks[at])} bytes, the block of timestep "
+                                     f"{blob.start + at}", f"page lengths that add up to {int(sums[at])}", times=times)]
+        total = int(sums.sum())
+        if total == data_bytes:
+            return []
+        return [self._damage(codes.INDEX_SUM, blob, f"{total} bytes of pages, as the index adds up to",
+                             f"{data_bytes} bytes before it")]
+
+    def _block_sizes(self, blob: ExpectedBlob, listed: BlobProperties) -> Array | None:
+        """(blocks,) int64 sizes in the committed block list of a group; None where it has none."""
+        found = self.storage.block_list(blob.name)
+        if found.version != listed.version:
+            raise BlobChangedError("The group changed.", where=blob.name)
+        return np.array([block.size for block in found.blocks], np.int64) if found.blocks else None
+
+    def _list_missing(self, blob: ExpectedBlob, blocks: Array | None) -> list[Finding]:
+        """P17: a group that was copied without its block list."""
+        if blocks is not None or not self.read:
+            return []
+        return [Finding(codes.NO_BLOCK_LIST, "advice", blob.name, blob.item.name, blob.times,
+                        expected="the block list of the group", found="none",
+                        advice="It was copied without it: it is read, but not appended to. Copy it with its list.")]
 
     def _series(self, blob: ExpectedBlob, listed: BlobProperties) -> list[Finding]:
         """TimeSeries: the header of block lengths (T1, T5)."""

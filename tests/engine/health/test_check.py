@@ -120,7 +120,7 @@ def test_a_check_of_the_indexes_reads_no_page(tmp_path: Path) -> None:
     counting = CountingStorage(FolderStorage(tmp_path))
     _, summary = run(counting)
     groups = 3 * 3
-    assert counting.requests == summary.requests == 3 + groups  # metadata, domain, listing, a tail each
+    assert counting.requests == summary.requests == 3 + 2 * groups  # metadata, domain, listing; a tail, a block list
     total = sum(path.stat().st_size for path in tmp_path.rglob("*.dat"))
     small = sum(min(4096, path.stat().st_size) for path in tmp_path.rglob("*.dat"))
     fixed = (tmp_path / "dataset.json").stat().st_size + next(tmp_path.glob("domain-*")).stat().st_size
@@ -238,7 +238,9 @@ def with_index(make_index: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]
 @pytest.mark.parametrize(("change", "code", "timesteps", "pages"), [
     (with_index(index_change(12 + 5, -7)), "MD-H031", (1,), (5,)),
     (with_index(index_change(24 + 5, 2**31 - 1)), "MD-H031", (2,), (5,)),
-    (with_index(index_change(5, 3)), "MD-H032", (0, 1, 2), ()),
+    (with_index(index_change(5, 3)), "MD-H032", (0,), ()),
+    (with_index(index_change(29, 3)), "MD-H032", (2,), ()),
+    (with_index(lambda index: index[:60] + index[56:60] + index[64:]), "MD-H032", (1,), ()),
     (with_index(lambda index: index[:-4]), "MD-H030", (0, 1, 2), ()),
     (with_index(lambda index: b""), "MD-H030", (0, 1, 2), ()),
     (with_index(lambda index: index * 2), "MD-H030", (0, 1, 2), ()),
@@ -269,6 +271,33 @@ def test_a_group_of_too_few_timesteps_names_those_that_are_lost(tmp_path: Path) 
     damage(data_file(tmp_path), shorten)
     (finding,), _ = run(FolderStorage(tmp_path))
     assert (finding.code, finding.timesteps) == ("MD-H035", (2,))
+
+
+@pytest.mark.rule("P8", "P10")
+def test_lengths_that_add_up_in_all_and_not_for_their_timesteps_are_found(tmp_path: Path) -> None:
+    dataset(tmp_path)
+
+    def swap(index: bytes) -> bytes:
+        lengths = np.frombuffer(index, "<i4").copy()
+        lengths[3] += 1
+        lengths[30] -= 1
+        return lengths.tobytes()
+
+    damage(data_file(tmp_path), with_index(swap))
+    (finding,), _ = run(FolderStorage(tmp_path))
+    assert (finding.code, finding.timesteps) == ("MD-H032", (0, 2))
+
+
+@pytest.mark.rule("P17")
+@pytest.mark.parametrize("compression", ["None", "ZstdAuto"])
+def test_a_group_without_its_block_list_is_advice(tmp_path: Path, compression: str) -> None:
+    dataset(tmp_path, "MultiTimestep", compression)
+    group = data_file(tmp_path)
+    group.with_name(group.name + ".blocks").unlink()
+    findings, summary = run(FolderStorage(tmp_path))
+    assert [(finding.code, finding.timesteps) for finding in findings] == [("MD-H038", (0, 1, 2))]
+    assert summary.status == "advice"
+    assert codes(FolderStorage(tmp_path), "probe") == []
 
 
 @pytest.mark.rule("P17")
@@ -471,14 +500,14 @@ class Moody(Wrapper):
 @pytest.mark.rule("P16")
 def test_a_group_that_a_commit_changes_meanwhile_is_looked_at_again(tmp_path: Path) -> None:
     storage = dataset(tmp_path)
-    first = data_file(tmp_path)
-    name = first.relative_to(tmp_path).as_posix()
+    name = data_file(tmp_path).relative_to(tmp_path).as_posix()
+    blocks = [block.id for block in storage.block_list(name).blocks]
     times = {"left": 1}
 
     def act(blob: str) -> None:
         if blob == name and times["left"]:
             times["left"] -= 1
-            storage.write(name, first.read_bytes())
+            storage.commit_blocks(name, blocks)
 
     assert codes(Moody(storage, act)) == []
     times["left"] = 5
