@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 from azure.core import MatchConditions
 from azure.core.exceptions import AzureError
@@ -63,7 +64,7 @@ class AzureStorage:
         if not inside:
             return self
         check_name(inside)
-        location = f"{self._location}/{inside}"
+        location = f"{self._location}/{quote(inside) if self._location.startswith('http') else inside}"
         return AzureStorage(self._client, self._prefix + inside, location, key_of=self._key_of, sleep=self._sleep)
 
     # Reading

@@ -14,7 +14,14 @@ from pathlib import Path
 from secrets import token_hex
 from typing import BinaryIO
 
-from mdstudio.engine.errors import BlobChangedError, NotFoundError, RangeError, StorageError, UsageError
+from mdstudio.engine.errors import (
+    BlobChangedError,
+    CommitUncertainError,
+    NotFoundError,
+    RangeError,
+    StorageError,
+    UsageError,
+)
 from mdstudio.engine.storage import files as fs
 from mdstudio.engine.storage import sidecar as block_lists
 from mdstudio.engine.storage.checks import check_block, check_block_ids, check_condition, check_range
@@ -107,7 +114,7 @@ class FolderStorage:
                 with contextlib.suppress(OSError):  # a reader holds it open; the empty list is pending then
                     fs.remove(files.sidecar)
                     fs.remove(files.pending)
-            return self._finish(files)
+            return self._finish(name, files)
 
     def stage_block(self, name: str, block_id: str, data: bytes) -> None:
         files = self._files(name)
@@ -144,10 +151,11 @@ class FolderStorage:
             except BaseException:
                 _discard(files)
                 raise
-            fs.flush_folder(files.folder)
+            with self._after_the_move(name):
+                fs.flush_folder(files.folder)
             with contextlib.suppress(OSError):  # P21: a reader holds the old list open; the new one is pending
                 fs.move(files.pending, files.sidecar)
-            return self._finish(files)
+            return self._finish(name, files)
 
     def delete(self, name: str, *, if_match: str | None = None) -> None:
         with self._writing(name, make_folder=False) as files:
@@ -266,11 +274,24 @@ class FolderStorage:
                 f"The block id {block_id} has another length than the blocks staged before it.", where=self._where(name)
             )
 
-    def _finish(self, files: BlobFiles) -> str:
-        status = os.stat(files.blob)
-        _drop_staged(files)
-        fs.flush_folder(files.folder)
+    def _finish(self, name: str, files: BlobFiles) -> str:
+        with self._after_the_move(name):
+            status = os.stat(files.blob)
+            _drop_staged(files)
+            fs.flush_folder(files.folder)
         return fs.version(status)
+
+    @contextlib.contextmanager
+    def _after_the_move(self, name: str) -> Iterator[None]:
+        """An error from here on leaves open whether the write lasts: it is in place, but perhaps not on the disk."""
+        try:
+            yield
+        except OSError as error:
+            raise CommitUncertainError(
+                f"The blob was written, but may not be on the disk yet ({error.strerror}).",
+                where=self._where(name),
+                advice="Read it to see whether it is, before writing again.",
+            ) from error
 
     def _make_folder(self, name: str, path: str) -> None:
         if os.path.isdir(path):

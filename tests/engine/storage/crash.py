@@ -29,12 +29,12 @@ def commit(storage: BlobStorage, blocks: dict[str, bytes]) -> None:
     storage.commit_blocks("f/g", list(blocks))
 
 
-def first_commit(storage: FolderStorage) -> Callable[[], None]:
+def first_commit(storage: FolderStorage) -> Callable[[], object]:
     storage.stage_block("f/g", "1", b"one")
     return lambda: commit(storage, {"2": b"two", "3": b"three"})
 
 
-def append(storage: FolderStorage) -> Callable[[], None]:
+def append(storage: FolderStorage) -> Callable[[], object]:
     commit(storage, {"1": b"one", "2": b"two"})
 
     def run() -> None:
@@ -44,29 +44,29 @@ def append(storage: FolderStorage) -> Callable[[], None]:
     return run
 
 
-def reorder(storage: FolderStorage) -> Callable[[], None]:
+def reorder(storage: FolderStorage) -> Callable[[], object]:
     """The new list is as long as the old one: sizes alone cannot tell them apart."""
     commit(storage, {"1": b"one", "2": b"two"})
-    return lambda: storage.commit_blocks("f/g", ["2", "1"]) and None
+    return lambda: storage.commit_blocks("f/g", ["2", "1"])
 
 
-def after_a_pending_list(storage: FolderStorage) -> Callable[[], None]:
+def after_a_pending_list(storage: FolderStorage) -> Callable[[], object]:
     run = append(storage)
     blob = os.path.join(storage.location, "f", "g.blocks")
     os.rename(blob, blob + ".commit")
     return run
 
 
-def copied_by_hand(storage: FolderStorage) -> Callable[[], None]:
+def copied_by_hand(storage: FolderStorage) -> Callable[[], object]:
     """The list does not have the mark of the blob's file."""
     commit(storage, {"1": b"one", "2": b"two"})
     blob = os.path.join(storage.location, "f", "g")
     shutil.copyfile(blob, blob + "~")
     os.replace(blob + "~", blob)
-    return lambda: storage.commit_blocks("f/g", ["2", "1"]) and None
+    return lambda: storage.commit_blocks("f/g", ["2", "1"])
 
 
-def after_a_failed_commit(storage: FolderStorage) -> Callable[[], None]:
+def after_a_failed_commit(storage: FolderStorage) -> Callable[[], object]:
     """The list of the failed commit would count too, were the blob next to it not still in `.commit`."""
     run = copied_by_hand(storage)
     blob = os.path.join(storage.location, "f", "g")
@@ -75,22 +75,22 @@ def after_a_failed_commit(storage: FolderStorage) -> Callable[[], None]:
     return run
 
 
-def whole(storage: FolderStorage) -> Callable[[], None]:
+def whole(storage: FolderStorage) -> Callable[[], object]:
     storage.write("f/g", b"onetwo")
-    return lambda: storage.write("f/g", b"twoone") and None
+    return lambda: storage.write("f/g", b"twoone")
 
 
-def first_whole(storage: FolderStorage) -> Callable[[], None]:
-    return lambda: storage.write("f/g", b"twoone") and None
+def first_whole(storage: FolderStorage) -> Callable[[], object]:
+    return lambda: storage.write("f/g", b"twoone")
 
 
-def whole_over_blocks(storage: FolderStorage) -> Callable[[], None]:
+def whole_over_blocks(storage: FolderStorage) -> Callable[[], object]:
     """Of the same length: were the old list still there, it would count."""
     commit(storage, {"1": b"one", "2": b"two"})
-    return lambda: storage.write("f/g", b"twoone") and None
+    return lambda: storage.write("f/g", b"twoone")
 
 
-def delete(storage: FolderStorage) -> Callable[[], None]:
+def delete(storage: FolderStorage) -> Callable[[], object]:
     commit(storage, {"1": b"one", "2": b"two"})
     return lambda: storage.delete("f/g")
 
@@ -131,7 +131,7 @@ def kill_at(step: int, root: Path) -> None:
     sys.addaudithook(hook)
 
 
-def killed(prepare: Callable[[FolderStorage], Callable[[], None]], root: Path, step: int) -> bool:
+def killed(prepare: Callable[[FolderStorage], Callable[[], object]], root: Path, step: int) -> bool:
     """Fork a writer that dies at this step; whether it did, or got through."""
     run = prepare(FolderStorage(root))
     child = os.fork()
@@ -146,7 +146,7 @@ def killed(prepare: Callable[[FolderStorage], Callable[[], None]], root: Path, s
     return False
 
 
-def check(prepare: Callable[[FolderStorage], Callable[[], None]], root: Path, step: int) -> bool:
+def check(prepare: Callable[[FolderStorage], Callable[[], object]], root: Path, step: int) -> bool:
     """One kill and what must hold after it; False once the writer gets through."""
     shutil.rmtree(root, ignore_errors=True)
     run = prepare(FolderStorage(root))

@@ -10,7 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from tests.azurite import ACCOUNT, connection_string
 
-BUSY, LOST, CUT = "busy", "lost", "cut"  # 503 before the effect; no answer after it; half an answer
+BUSY, LOST = "busy", "lost"  # 503 before the effect; no answer after it
+CUT, SHORT = "cut", "short"  # half an answer, the connection cut; half an answer that claims to be all
 
 
 class FaultyProxy:
@@ -70,6 +71,9 @@ def faulty_proxy(port: int) -> Iterator[tuple[FaultyProxy, str]]:
             if fault == LOST:
                 self.close_connection = True
                 return
+            if fault == SHORT:
+                body = body[: len(body) // 2]
+                headers = [(k, str(len(body)) if k.lower() == "content-length" else v) for k, v in headers]
             self.send_response_only(status)
             for key, value in headers:
                 self.send_header(key, value)

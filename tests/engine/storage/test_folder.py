@@ -12,7 +12,7 @@ from typing import IO
 
 import pytest
 
-from mdstudio.engine.errors import AccessError, NotFoundError, StorageError
+from mdstudio.engine.errors import AccessError, CommitUncertainError, NotFoundError, StorageError
 from mdstudio.engine.storage import FolderStorage, files
 from mdstudio.engine.storage.names import file_name, is_side_file, segment_of
 from tests.engine.storage.conformance import STRANGE_NAMES, commit
@@ -72,6 +72,25 @@ def test_a_disk_that_is_really_full_leaves_the_old_blob(
     with pytest.raises(StorageError, match="disk is full"):
         storage.write("w", b"x" * 100_000)
     assert storage.read("w", version=version).data == b"old"
+
+
+@pytest.mark.rule("P15")
+def test_a_disk_that_fails_after_the_move_leaves_open_whether_the_write_lasts(
+    storage: FolderStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit(storage, "g", {"1": b"one"})
+    storage.stage_block("g", "2", b"two")
+
+    def fail(path: str) -> None:
+        raise OSError(errno.EIO, "I/O error", path)
+
+    monkeypatch.setattr(files, "flush_folder", fail)
+    with pytest.raises(CommitUncertainError, match="before writing again"):
+        storage.commit_blocks("g", ["1", "2"])
+    with pytest.raises(CommitUncertainError):
+        storage.write("w", b"x")
+    monkeypatch.undo()
+    assert [block.id for block in storage.block_list("g").blocks] == ["1", "2"]
 
 
 @pytest.mark.parametrize("code", [errno.EACCES, errno.EPERM, errno.EROFS])

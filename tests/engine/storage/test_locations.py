@@ -67,7 +67,7 @@ def test_a_location_that_cannot_be_meant_is_refused_without_its_secrets(location
 def test_a_signed_url_names_account_container_and_prefix() -> None:
     storage = open_storage(SIGNED)
     assert storage.location == "https://account.blob.core.windows.net/container/some%20prefix"
-    assert storage.child("a").location == storage.location + "/a"
+    assert storage.child("50% a").location == storage.location + "/50%25%20a"
     assert "SECRET" not in repr(storage)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from mdstudio.engine.errors import BlobChangedError, RangeError
 from mdstudio.engine.storage import CountingStorage, FolderStorage, plan_requests, read_ranges
@@ -20,6 +20,7 @@ RANGES = st.lists(st.tuples(OFFSETS, LENGTHS), max_size=40)
 
 
 @pytest.mark.rule("P2", "T7")
+@settings(deadline=None)
 @given(RANGES)
 def test_the_requests_hold_every_range_and_split_only_where_the_rule_says(ranges: list[tuple[int, int]]) -> None:
     requests = plan_requests(ranges)
@@ -60,6 +61,7 @@ def test_the_limits_are_60_kb_and_8_mb(ranges: list[tuple[int, int]], requests: 
 
 
 @pytest.mark.rule("P2", "T7")
+@settings(deadline=None)
 @given(ranges=st.lists(st.tuples(st.integers(0, 290_000), st.integers(0, 10_000)), max_size=20))
 def test_the_bytes_come_back_in_the_order_asked(
     tmp_path_factory: pytest.TempPathFactory, ranges: list[tuple[int, int]]
