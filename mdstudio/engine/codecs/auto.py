@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -73,7 +72,7 @@ class AutoCodec:
         size = h.payload
         body = self._body(parts) if size else b""
         if len(body) < size:
-            h.form = replace(h.form, backend=self._backend)
+            h.form = h.form.of(self._backend)
             h.check = len(body) & 0xFFFF
         else:
             body = b"".join(parts)

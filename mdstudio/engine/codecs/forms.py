@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from mdstudio.engine.codecs.contract import BlockInfo
 from mdstudio.engine.errors import DamagedDataError
@@ -74,6 +75,10 @@ class Form:
             )
         )
 
+    def of(self, backend: int) -> Form:
+        """The same on another backend."""
+        return form(backend, self.map, self.predictor, self.planes, self.dtype, self.mask, self.width)
+
     def info(self, rows: int, row_length: int, header_bytes: int) -> BlockInfo:
         """The facts for people (G4)."""
         words = [_MAP_TEXT[self.map], _PREDICTOR_TEXT[self.predictor], _MASK_TEXT[self.mask]]
@@ -102,6 +107,12 @@ def kind_of(dtype: int) -> int:
     return 2 if dtype >= FLOAT_FROM else 1 - dtype % 2
 
 
+@lru_cache(maxsize=4096)
+def form(backend: int, map_: int, predictor: int, planes: int, dtype: int, mask: int, width: int) -> Form:
+    """A form to write; the few hundred there are get made once."""
+    return Form(backend, map_, predictor, planes, dtype, mask, width)
+
+
 _known: dict[bytes, Form] = {}  # forms that were checked: a few hundred at most, the same in every dataset
 
 
@@ -110,10 +121,10 @@ def form_of(first: bytes) -> Form:
 
     Raises DamagedDataError for a form that no writer of this version makes.
     """
-    form = _known.get(first)
-    if form is None:
-        form = _known[first] = _parse(first)
-    return form
+    known = _known.get(first)
+    if known is None:
+        known = _known[first] = _parse(first)
+    return known
 
 
 def _parse(first: bytes) -> Form:
@@ -124,11 +135,11 @@ def _parse(first: bytes) -> Form:
         raise DamagedDataError(f"the block begins with {first[0]:#04x}, not with a version and backend of this build")
     if dtype >= len(DTYPES):
         raise DamagedDataError(f"the block names the element type {dtype}, which this build does not know")
-    form = Form(backend, first[1] & 15, first[1] >> 4, first[2] >> 4, dtype, first[3] & 3, 1 << (first[3] >> 2 & 3))
-    wrong = _wrong(form) or ("reserved bits" if first[3] >> 4 else "")
+    found = Form(backend, first[1] & 15, first[1] >> 4, first[2] >> 4, dtype, first[3] & 3, 1 << (first[3] >> 2 & 3))
+    wrong = _wrong(found) or ("reserved bits" if first[3] >> 4 else "")
     if wrong:
         raise DamagedDataError(f"the block's header {first.hex(' ')} has {wrong} that no writer makes")
-    return form
+    return found
 
 
 def _wrong(f: Form) -> str:

@@ -7,6 +7,7 @@ compacted elements, the mapped integers.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,6 @@ from mdstudio.engine.codecs.forms import (
     RAW,
     UP,
     UP2,
-    Form,
 )
 from mdstudio.engine.codecs.kernels import kernels
 from mdstudio.engine.model import DTYPES, Array, Hint
@@ -110,7 +110,7 @@ class Tile:
 
     def header(self, transform: Transform, planes: int = 0, width: int = 0) -> Header:
         """A header with the facts of this tile; the backend is filled in later."""
-        form = Form(
+        form = forms.form(
             forms.STORED, transform.map, transform.predictor, planes, self.dtype, transform.mask, width or self.size
         )
         h = Header(form, self.rows, self.columns, valid=self.count)
@@ -286,6 +286,7 @@ def _pack_sorted(values: Array, size: int) -> Array:
     return planes
 
 
+@lru_cache(maxsize=256, typed=True)
 def _bits_of(value: int | float, dtype: str) -> int | None:
     """The bit pattern of a no-data value in its stored type; None for one that the type does not hold."""
     kind = np.dtype(dtype)
