@@ -167,13 +167,16 @@ class FactCard(QFrame):
         grid.setContentsMargins(14, 11, 12, 11)
         grid.setVerticalSpacing(3)
         grid.setHorizontalSpacing(8)
-        grid.addWidget(Label(label, "over", "text3"), 0, 0, 1, 2)
+        grid.addWidget(Label(label, "over", "text3"), 0, 0)
         if icon:
-            grid.addWidget(Icon(icon, 16, "text2"), 0, 2, Qt.AlignmentFlag.AlignRight)
-        grid.addWidget(self.value, 1, 0, 1, 3)
-        grid.addWidget(self.bar, 2, 0, Qt.AlignmentFlag.AlignVCenter)
-        grid.addWidget(self.note, 2, 1, 1, 2)
-        grid.setColumnStretch(1, 1)
+            grid.addWidget(Icon(icon, 16, "text2"), 0, 1, Qt.AlignmentFlag.AlignRight)
+        grid.addWidget(self.value, 1, 0, 1, 2)
+        foot = QHBoxLayout()
+        foot.setSpacing(8)
+        foot.addWidget(self.bar)
+        foot.addWidget(self.note, 1)
+        grid.addLayout(foot, 2, 0, 1, 2)
+        grid.setColumnStretch(0, 1)
         self.setAccessibleName(label)
 
     def set_fact(self, value: str, note: str = "", bar: float | None = None) -> None:
@@ -204,6 +207,7 @@ class KeyValueList(QWidget):
         while len(self._rows) > len(rows):
             for label in self._rows.pop():
                 self._grid.removeWidget(label)
+                label.hide()
                 label.deleteLater()
         for i, row in enumerate(rows):
             role: Role = row[2] if len(row) == 4 else "dense-medium"
