@@ -174,7 +174,9 @@ def test_failures_leave_no_file_open(tmp_path: Path) -> None:
     series = tmp_path / "series.nc"
     with new_file(series) as dataset:
         add(dataset, "flow", ["time"], np.arange(3.0))
-    for path in (cut, series):
+    latin = one_item(tmp_path / "latin.nc", attributes={"remark": "x"}, format="NETCDF3_CLASSIC")
+    latin.write_bytes(latin.read_bytes().replace(b"remark", b"rem\xe4rk"))
+    for path in (cut, series, latin):
         for locations in ([path], [good, path]):
             with pytest.raises(SourceError):
                 open_source([str(p) for p in locations])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import struct
 from collections import OrderedDict
@@ -12,6 +13,7 @@ from mdstudio.engine.errors import AccessError, NotFoundError, SourceError
 from mdstudio.sources.netcdf.classic import promised_size
 
 MAX_OPEN_FILES = 16
+NOT_UTF_8 = "A name in the file is not UTF-8 text."
 _CLASSIC = (b"CDF\x01", b"CDF\x02", b"CDF\x05")
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _OTHERS = {
@@ -84,18 +86,19 @@ def open_dataset(path: str) -> Any:
     check_file(path)
     import netCDF4
 
+    reason = ""
     try:
         dataset = netCDF4.Dataset(path, "r")
-    except (OSError, RuntimeError, ValueError, UnicodeError) as error:
-        raise SourceError(f"The file is damaged or truncated: {plain(error)}.", where=path) from None
-    try:
         dataset.set_auto_maskandscale(False)
         dataset.set_always_mask(False)
         dataset.set_auto_chartostring(False)
-    except Exception as error:
-        dataset.close()
-        raise SourceError(f"The file is damaged: {plain(error)}.", where=path) from None
-    return dataset
+        return dataset
+    except UnicodeError:
+        reason = NOT_UTF_8
+    except (OSError, RuntimeError, ValueError) as error:
+        reason = f"The file is damaged or truncated: {plain(error)}."
+    gc.collect()  # a half-made Dataset refers to itself and keeps the file open until it is collected
+    raise SourceError(reason, where=path)
 
 
 def plain(error: BaseException) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from mdstudio.engine.errors import SourceError
 from mdstudio.engine.model import Array
 from mdstudio.sources.netcdf.attributes import names_in, number, text
-from mdstudio.sources.netcdf.opening import plain
+from mdstudio.sources.netcdf.opening import NOT_UTF_8, plain
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def view_file(path: str, dataset: Any) -> FileView:
         _walk(dataset, "", variables, sizes)
         return FileView(path, str(dataset.data_model), variables, sizes, _attributes(dataset))
     except UnicodeError:
-        raise SourceError("A name in the file is not UTF-8 text.", where=path) from None
+        raise SourceError(NOT_UTF_8, where=path) from None
     except (RuntimeError, OSError, AttributeError, KeyError) as error:
         raise SourceError(f"The file is damaged: {plain(error)}.", where=path) from None
 
