@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 
 from mdstudio.cli.main import main
+from tests.azurite import azurite
+
+__all__ = ["azurite"]
 
 
 @dataclass(frozen=True)
