@@ -55,7 +55,7 @@ def read_map(source: Source, request: MapRequest) -> MapResult:
         pages = touched_pages(layout, found)
         stored = steps.read_slice(tally, layout, layer, moment, found.rows, found.columns, pages)
     values = decode_values(layout.item, stored)
-    if not found.mask.all():
+    if not _takes_all(found):
         values[~found.mask] = np.nan
     return MapResult(request, layout.item, found.rows, found.columns, stored, values, found.mask, x, y, tally.explain(),
                      found.empty_reason)
@@ -86,10 +86,16 @@ def read_series(source: Source, request: SeriesRequest) -> SeriesResult:
 def touched_pages(layout: ItemLayout, found: Selection) -> Array:
     """Sorted pages that hold a cell of the selection, not only of its block."""
     pages = layout.tiles.pages_of(found.rows, found.columns)
-    if found.mask.all():
+    if _takes_all(found):
         return pages
     row, column = np.nonzero(found.mask)
     return np.intersect1d(pages, layout.tiles.pages_at(found.rows[row], found.columns[column]))
+
+
+def _takes_all(found: Selection) -> bool:
+    """Whether every cell of the block belongs to the selection; costs nothing for a mask that is one flag."""
+    mask = found.mask
+    return bool(mask[0, 0] if mask.size and mask.strides == (0, 0) else mask.all())
 
 
 def layer_number(item: Item, layer: int | None) -> int:

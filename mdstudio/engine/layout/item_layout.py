@@ -74,6 +74,29 @@ class ItemLayout:
         start, stop = self.group_times(group)
         return self.group_size if self.storage.fixed_step or not self.format.compressed else stop - start
 
+    def block_starts(self, spatial_group: int) -> Array:
+        """TimeSeries: (blocks + 1,) int64, the first row of each block, and the row count."""
+        cells = int(self.cells[spatial_group])
+        if cells not in self._starts:
+            rows = self.block_rows(spatial_group)
+            self._starts[cells] = np.minimum(np.arange(-(-cells // rows) + 1, dtype=np.int64) * rows, cells)
+        return self._starts[cells]
+
+    def block_limits(self, spatial_group: int, columns: int) -> Array:
+        """TimeSeries: (blocks,) int64, the largest stored length of each block of so many columns (P10)."""
+        key = int(self.cells[spatial_group]), columns
+        if key not in self._limits:
+            self._limits[key] = self.format.limits(np.diff(self.block_starts(spatial_group)) * columns)
+        return self._limits[key]
+
+    @cached_property
+    def _starts(self) -> dict[int, Array]:
+        return {}
+
+    @cached_property
+    def _limits(self) -> dict[tuple[int, int], Array]:
+        return {}
+
     def block_rows(self, spatial_group: int) -> int:
         """TimeSeries: whole series a block (T1)."""
         rows = self.storage.time_series_block_rows or 1

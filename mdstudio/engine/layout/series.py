@@ -42,11 +42,6 @@ class SeriesBlocks:
     length: int | None = None
 
 
-def block_starts(cells: int, block_rows: int) -> Array:
-    """(blocks + 1,) int64: the first row of each block, and the row count."""
-    return np.minimum(np.arange(-(-cells // block_rows) + 1, dtype=np.int64) * block_rows, cells)
-
-
 def encode_blob(layout: ItemLayout, spatial_group: int, pieces: Iterable[Array]) -> bytes:
     """The bytes of one blob from its rows.
 
@@ -90,16 +85,16 @@ def read_blocks(storage: BlobStorage, layout: ItemLayout, layer: int, spatial_gr
     Raises `DamagedDataError` for a header that cannot be right or does not fit the blob's length (T5, P10).
     """
     blob, columns = layout.series_blob(layer, spatial_group, group), layout.group_columns(group)
-    cells = int(layout.cells[spatial_group])
     if not layout.format.compressed:
         return raw_blocks(layout, layer, spatial_group, group, layout.block_rows(spatial_group))
-    starts = block_starts(cells, layout.block_rows(spatial_group))
+    starts = layout.block_starts(spatial_group)
     header_bytes = (starts.size - 1) * ENTRY.itemsize
     read = storage.read_range(blob, 0, header_bytes)
     if len(read.data) != header_bytes:
         raise DamagedDataError(f"The blob holds {read.length} bytes; its header takes {header_bytes}.", where=blob)
     lengths = np.frombuffer(read.data, ENTRY).astype(np.int64)
-    _check_header(layout, lengths, np.diff(starts) * columns, header_bytes, read.length, blob)
+    limits = layout.block_limits(spatial_group, columns)
+    _check_header(lengths, limits, layout.format.may_be_empty, header_bytes, read.length, blob)
     offsets = header_bytes + offsets_of(lengths)[:-1]
     return SeriesBlocks(blob, read.version, starts[:-1], starts[1:], offsets, lengths, columns)
 
@@ -107,17 +102,16 @@ def read_blocks(storage: BlobStorage, layout: ItemLayout, layer: int, spatial_gr
 def raw_blocks(layout: ItemLayout, layer: int, spatial_group: int, group: int, block_rows: int) -> SeriesBlocks:
     """The block table of an uncompressed blob, cut into blocks of any height; nothing is read."""
     columns, cells = layout.group_columns(group), int(layout.cells[spatial_group])
-    starts = block_starts(cells, block_rows)
+    starts = np.minimum(np.arange(-(-cells // block_rows) + 1, dtype=np.int64) * block_rows, cells)
     row_bytes = columns * layout.format.dtype.itemsize
     return SeriesBlocks(layout.series_blob(layer, spatial_group, group), None, starts[:-1], starts[1:],
                         starts[:-1] * row_bytes, np.diff(starts) * row_bytes, columns, cells * row_bytes)
 
 
 def _check_header(
-    layout: ItemLayout, lengths: Array, elements: Array, header_bytes: int, blob_length: int, where: str
+    lengths: Array, limits: Array, may_be_empty: bool, header_bytes: int, blob_length: int, where: str
 ) -> None:
-    limits = layout.format.limits(elements)
-    wrong = (lengths < (0 if layout.format.may_be_empty else 1)) | (lengths > limits)
+    wrong = (lengths < (0 if may_be_empty else 1)) | (lengths > limits)
     if wrong.any():
         block = int(np.argmax(wrong))
         raise DamagedDataError(f"Block {block} claims {int(lengths[block])} bytes; its codec writes up to "

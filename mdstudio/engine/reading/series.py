@@ -87,12 +87,13 @@ def _rows(
     values = np.empty((rows.size, columns.stop - columns.start), layout.format.dtype)
     with tally.decoding():
         for i, (block, stored) in enumerate(zip(touched.tolist(), data, strict=True)):
-            tally.check()
+            if i % 64 == 0:
+                tally.check()
             buffer = np.empty((int(blocks.row1[block] - blocks.row0[block]), blocks.columns), layout.format.dtype)
             decode_page(layout.format, stored, buffer, f"{blocks.blob} block {block}")
             members = np.flatnonzero(member == i)
             values[members] = buffer[rows[members] - int(blocks.row0[block]), columns]
-    tally.pages([block_ref(layout, page, blocks, block) for block in touched.tolist()])
+    tally.pages(block_refs(layout, page, blocks, touched))
     return values
 
 
@@ -106,9 +107,11 @@ def blob_blocks(tally: Tally, layout: ItemLayout, layer: int, page: int, group: 
         raise DamagedDataError("The blob is empty.", where=layout.series_blob(layer, page, group)) from error
 
 
-def block_ref(layout: ItemLayout, page: int, blocks: SeriesBlocks, block: int) -> PageRef:
-    tiles = layout.tiles
-    row0, width = int(tiles.row0[page]), layout.page_shape(page)[1]
-    first, last = int(blocks.row0[block]) // width, (int(blocks.row1[block]) - 1) // width
-    return PageRef(blocks.blob, block, int(blocks.offsets[block]), int(blocks.lengths[block]),
-                   (row0 + first, row0 + last + 1), (int(tiles.column0[page]), int(tiles.column1[page])))
+def block_refs(layout: ItemLayout, page: int, blocks: SeriesBlocks, touched: Array) -> list[PageRef]:
+    """The blocks for an explain record."""
+    row0, width = int(layout.tiles.row0[page]), layout.page_shape(page)[1]
+    columns = int(layout.tiles.column0[page]), int(layout.tiles.column1[page])
+    first, last = row0 + blocks.row0[touched] // width, row0 + (blocks.row1[touched] - 1) // width + 1
+    facts = (touched, blocks.offsets[touched], blocks.lengths[touched], first, last)
+    return [PageRef(blocks.blob, block, offset, length, (start, stop), columns)
+            for block, offset, length, start, stop in zip(*(fact.tolist() for fact in facts), strict=True)]

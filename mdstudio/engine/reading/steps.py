@@ -58,7 +58,7 @@ def _slice(
     parallel = DECODERS if int(layout.raw_bytes[pages].sum()) >= PARALLEL_BYTES else 1
     bounds = pairwise(len(data) * i // parallel for i in range(parallel + 1))
     decode_all(decode, [slice(start, stop) for start, stop in bounds if start < stop])
-    tally.pages([page_ref(layout, step, int(page)) for page in pages])
+    tally.pages(page_refs(layout, step, pages))
     return values
 
 
@@ -73,10 +73,13 @@ def fetch_pages(tally: Tally, step: StepPages, pages: Array) -> list[Bytes]:
     return fetch(tally.storage, step.blob, ranges, step.version, length=step.length, multiple=step.multiple)
 
 
-def page_ref(layout: ItemLayout, step: StepPages, page: int) -> PageRef:
+def page_refs(layout: ItemLayout, step: StepPages, pages: Array) -> list[PageRef]:
+    """The pages for an explain record."""
     tiles = layout.tiles
-    return PageRef(step.blob, page, int(step.offsets[page]), int(step.lengths[page]),
-                   (int(tiles.row0[page]), int(tiles.row1[page])), (int(tiles.column0[page]), int(tiles.column1[page])))
+    facts = (step.offsets, step.lengths, tiles.row0, tiles.row1, tiles.column0, tiles.column1)
+    return [PageRef(step.blob, page, offset, length, (row0, row1), (column0, column1))
+            for page, offset, length, row0, row1, column0, column1
+            in zip(pages.tolist(), *(fact[pages].tolist() for fact in facts), strict=True)]
 
 
 class _Scatter:
@@ -181,7 +184,7 @@ def _single_series(tally: Tally, layout: ItemLayout, layer: int, times: range, w
         data = fetch_pages(tally, step, wanted.pages)
         with tally.decoding():
             wanted.decode(data, step.blob, into[time - times.start])
-        tally.pages([page_ref(layout, step, int(page)) for page in wanted.pages])
+        tally.pages(page_refs(layout, step, wanted.pages))
 
 
 def _multi_series(tally: Tally, layout: ItemLayout, layer: int, times: range, wanted: _Cells, into: Array) -> None:
@@ -199,7 +202,7 @@ def _multi_series(tally: Tally, layout: ItemLayout, layer: int, times: range, wa
         with tally.decoding():
             for i, step in enumerate(steps[start:stop]):
                 wanted.decode(data[i * len(wanted.pages):(i + 1) * len(wanted.pages)], step.blob, into[start + i])
-        refs.extend(page_ref(layout, step, int(page)) for step in steps[start:stop] for page in wanted.pages)
+        refs.extend(ref for step in steps[start:stop] for ref in page_refs(layout, step, wanted.pages))
     tally.pages(refs)
 
 
@@ -222,4 +225,4 @@ def _raw_series(tally: Tally, layout: ItemLayout, layer: int, times: range, want
     ranges = [part for step in steps for part in wanted.byte_ranges(step)]
     data = fetch(tally.storage, steps[0].blob, ranges, None, length=steps[0].length, multiple=steps[0].multiple)
     into[...] = np.frombuffer(b"".join(data), layout.format.dtype).reshape(into.shape)
-    tally.pages([page_ref(layout, step, int(page)) for step in steps for page in wanted.pages])
+    tally.pages([ref for step in steps for ref in page_refs(layout, step, wanted.pages)])

@@ -9,8 +9,11 @@ from contextlib import contextmanager
 
 from mdstudio.engine.progress import Progress
 from mdstudio.engine.reading.again import Sleep
+from mdstudio.engine.reading.threads import DECODERS
 from mdstudio.engine.requests import Explain, PageRef
 from mdstudio.engine.storage import BlobStorage, CountingStorage
+
+_processors = threading.BoundedSemaphore(DECODERS)
 
 
 class Tally:
@@ -32,14 +35,15 @@ class Tally:
 
     @contextmanager
     def decoding(self) -> Iterator[None]:
-        """Time what is done inside as decoding."""
-        started = time.perf_counter_ns()
-        try:
-            yield
-        finally:
-            spent = time.perf_counter_ns() - started
-            with self._lock:
-                self._decode_ns += spent
+        """Time what is done inside as decoding, when a processor is free for it: more threads only get in their way."""
+        with _processors:
+            started = time.perf_counter_ns()
+            try:
+                yield
+            finally:
+                spent = time.perf_counter_ns() - started
+                with self._lock:
+                    self._decode_ns += spent
 
     def pages(self, refs: list[PageRef]) -> None:
         """Count pages that were touched, and decoded where they have a length."""
