@@ -30,7 +30,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
                         help="a writer parameter; repeatable")
     parser.add_argument("--reader", action="append", default=[], metavar="NAME=VALUE",
                         help="a reader parameter; repeatable")
-    parser.add_argument("--items", metavar="A,B", help="the items to take, by name or #n (all)")
+    parser.add_argument("--items", metavar="A,B", help="the items to take, by name or number, '#1' (all)")
     parser.add_argument("--grid", default="", metavar="NAME", help="which grid of a source that holds several")
     parser.add_argument("--workers", type=int, metavar="N", help="encode workers, 1 to 4 (one per processor)")
     parser.add_argument("--dry-run", action="store_true", help="show what would be written and how; write nothing")

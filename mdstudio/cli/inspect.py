@@ -16,8 +16,8 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         description="Shows kind, items, times, storage, sizes and guards in force. Reads metadata and listings only.")
     parser.add_argument("dataset", metavar="DATASET")
     parser.add_argument("--pages", action="store_true", help="the page table, from the page index alone")
-    parser.add_argument("--item", help="with --pages: one item, by name or #n (all)")
-    parser.add_argument("--time", default="#0", help="with --pages: an ISO 8601 time, #0, #-1 (%(default)s)")
+    parser.add_argument("--item", help="with --pages: one item, by name or number, '#1' (all)")
+    parser.add_argument("--time", default="#0", help="with --pages: an ISO 8601 time, '#0', '#-1' (%(default)s)")
     parser.add_argument("--layer", help="with --pages: a layer, by index or value with unit such as 10m (all)")
     parser.set_defaults(run=run)
 

@@ -56,7 +56,10 @@ class Parser(argparse.ArgumentParser):
     """A parser whose complaints are ours: one line, and where help is."""
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message[:1].upper()}{message[1:].rstrip('.')}.", advice=f"See '{self.prog} --help'.")
+        advice = f"See '{self.prog} --help'."
+        if message.endswith("expected one argument"):
+            advice = "Most shells take a word that starts with # for a comment: quote it, '#0'. " + advice
+        raise UsageError(f"{message[:1].upper()}{message[1:].rstrip('.')}.", advice=advice)
 
 
 def _parser() -> Parser:

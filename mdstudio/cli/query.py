@@ -29,7 +29,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
                            description="One layer of one item at one time: the whole slice or a rectangle of it.")
     _common(one)
     one.add_argument("--time", default="#0",
-                     help="an ISO 8601 time, or an index: #0 the first, #-1 the last (%(default)s)")
+                     help="an ISO 8601 time, or an index: '#0' the first, '#-1' the last (%(default)s)")
     one.add_argument("--bbox", type=bbox, metavar="X0,Y0,X1,Y1",
                      help="a rectangle in the dataset's coordinates (the whole slice)")
     one.add_argument("--out", metavar="FILE", help=f"write to a file: {', '.join(MAP_FORMATS)}")
@@ -41,7 +41,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
                         help="a point in the dataset's coordinates; repeatable")
     series.add_argument("--points", metavar="FILE.csv", help="points in the first two columns of a CSV file")
     series.add_argument("--from", dest="first", metavar="TIME",
-                        help="first time: ISO 8601 or an index (the dataset's first)")
+                        help="first time: ISO 8601 or an index such as '#3' (the dataset's first)")
     series.add_argument("--to", dest="last", metavar="TIME", help="last time, included (the dataset's last)")
     series.add_argument("--out", metavar="FILE", help=f"write to a file: {', '.join(SERIES_FORMATS)}")
     series.set_defaults(run=run_series)
@@ -49,7 +49,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
 
 def _common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataset", metavar="DATASET")
-    parser.add_argument("--item", default="#0", help="an item, by name or #n (%(default)s)")
+    parser.add_argument("--item", default="#0", help="an item, by name or number, '#1' (%(default)s)")
     parser.add_argument("--layer", help="a layer: an index from 0, or a value with its unit such as 10m (the first)")
     parser.add_argument("--explain", action="store_true", help="what the query cost: pages, requests, bytes, time")
 

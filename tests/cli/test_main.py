@@ -54,6 +54,7 @@ def test_version(run: Run) -> None:
     (["no-such-thing"], 10, "no-such-thing"),
     (["inspect"], 2, "DATASET"),
     (["query"], 2, "map|series"),
+    (["query", "map", "x", "--time"], 2, "quote it, '#0'"),
     (["--nonsense"], 2, "--help"),
     (["check", "x", "--level", "deep"], 2, "probe"),
 ])
