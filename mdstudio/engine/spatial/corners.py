@@ -45,37 +45,41 @@ def derive_corners(x: Array, y: Array, wraps: bool) -> tuple[Array, Array]:
 
 def half_turn(difference: Array) -> Array:
     """A difference of longitudes as the short way round, -180 .. 180; exact for those that are short already."""
-    return np.where(np.abs(difference) > TURN / 2, difference - TURN * np.round(difference / TURN), difference)
+    far = np.abs(difference) > TURN / 2
+    if not far.any():
+        return difference
+    return np.where(far, difference - TURN * np.round(difference / TURN), difference)
 
 
 def _extrapolated(x: Array, y: Array, axis: int, wraps: bool) -> tuple[Array, Array]:
     """Fill each missing centre that has two known ones in line beside it; the mean where both sides have."""
-    total_x, total_y, count = np.zeros_like(x), np.zeros_like(y), np.zeros(x.shape)
-    reference = np.full_like(x, np.nan)
+    at = np.nonzero(np.isnan(x))
+    made = []
     for sign in (-1, 1):
-        near_x, near_y = _shifted(x, axis, sign), _shifted(y, axis, sign)
-        far_x, far_y = _shifted(x, axis, 2 * sign), _shifted(y, axis, 2 * sign)
-        step = near_x - far_x
-        made_x, made_y = near_x + (half_turn(step) if wraps else step), 2 * near_y - far_y
-        usable = np.isnan(x) & np.isfinite(made_x) & np.isfinite(made_y)
-        if wraps:
-            made_x = np.where(np.isfinite(reference), reference + half_turn(made_x - reference), made_x)
-        reference = np.where(usable & ~np.isfinite(reference), made_x, reference)
-        total_x += np.where(usable, made_x, 0)
-        total_y += np.where(usable, made_y, 0)
-        count += usable
-    filled = count > 0
-    count[~filled] = 1
-    return np.where(filled, total_x / count, x), np.where(filled, total_y / count, y)
+        near, far = _beside(at, axis, sign, x.shape), _beside(at, axis, 2 * sign, x.shape)
+        step_x, step_y = _at(x, near) - _at(x, far), _at(y, near) - _at(y, far)
+        made.append((_at(x, near) + (half_turn(step_x) if wraps else step_x), _at(y, near) + step_y))
+    (first_x, first_y), (second_x, second_y) = made
+    apart = second_x - first_x
+    mean_x, mean_y = first_x + (half_turn(apart) if wraps else apart) / 2, (first_y + second_y) / 2
+    x, y = x.copy(), y.copy()
+    x[at] = np.where(np.isnan(first_x), second_x, np.where(np.isnan(second_x), first_x, mean_x))
+    y[at] = np.where(np.isnan(first_x), second_y, np.where(np.isnan(second_x), first_y, mean_y))
+    return x, y
 
 
-def _shifted(values: Array, axis: int, by: int) -> Array:
-    """values[i + by] at i, NaN beyond the edge."""
-    moved = np.roll(values, -by, axis)
-    edge = [slice(None)] * 2
-    edge[axis] = slice(-by, None) if by > 0 else slice(None, -by)
-    moved[tuple(edge)] = np.nan
-    return moved
+def _beside(at: tuple[Array, ...], axis: int, by: int, shape: tuple[int, ...]) -> tuple[Array, Array, Array]:
+    """Rows and columns so many places along an axis, and which of them are in the grid."""
+    moved = at[axis] + by
+    inside = (moved >= 0) & (moved < shape[axis])
+    moved = np.where(inside, moved, 0)
+    return (moved, at[1], inside) if axis == 0 else (at[0], moved, inside)
+
+
+def _at(values: Array, places: tuple[Array, Array, Array]) -> Array:
+    """The values there, NaN outside the grid."""
+    row, column, inside = places
+    return np.where(inside, values[row, column], np.nan)
 
 
 def _widened(x: Array, y: Array, wraps: bool) -> tuple[Array, Array]:

@@ -53,7 +53,7 @@ class CurvilinearCells:
 
     @cached_property
     def _levels(self) -> list[tuple[Array, Array, Array, Array]]:
-        """Envelopes (x0, y0, x1, y1), the cells first, then ever coarser blocks of 8 x 8; empty ones are inside out."""
+        """Envelopes (x0, y0, x1, y1), the cells first, then ever coarser blocks of 8 x 8; NaN where no cell is."""
         rows, columns = self.longitude.shape
         x0, y0, x1, y1 = (np.empty((rows, columns)) for _ in range(4))
         step = max(1, 1_000_000 // columns)
@@ -61,31 +61,35 @@ class CurvilinearCells:
             row, column = np.indices((min(step, rows - start), columns))
             x, y = self.corners(row + start, column)
             part = slice(start, start + step)
-            bad = ~(np.isfinite(x).all(axis=-1) & np.isfinite(y).all(axis=-1))
-            for target, value, empty in ((x0, x.min(axis=-1), np.inf), (y0, y.min(axis=-1), np.inf),
-                                         (x1, x.max(axis=-1), -np.inf), (y1, y.max(axis=-1), -np.inf)):
-                target[part] = np.where(bad, empty, value)
+            x0[part], y0[part], x1[part], y1[part] = (f(axis=-1) for f in (x.min, y.min, x.max, y.max))
+            missing = ~np.isfinite(x0[part] + y0[part] + x1[part] + y1[part])
+            for target in (x0, y0, x1, y1):
+                target[part][missing] = np.nan
         levels = [(x0, y0, x1, y1)]
         while levels[-1][0].size > _FACTOR * _FACTOR:
             a, b, c, d = levels[-1]
-            levels.append((_coarser(a, np.minimum), _coarser(b, np.minimum),
-                           _coarser(c, np.maximum), _coarser(d, np.maximum)))
+            levels.append((_coarser(a, np.fmin), _coarser(b, np.fmin), _coarser(c, np.fmax), _coarser(d, np.fmax)))
         return levels
 
     @cached_property
     def extent(self) -> Bbox:
         """x0, y0, x1, y1 of all cells; NaN where no cell has coordinates."""
-        x0, y0, x1, y1 = self._levels[-1]
-        box = float(x0.min()), float(y0.min()), float(x1.max()), float(y1.max())
-        return box if box[0] <= box[2] else (np.nan, np.nan, np.nan, np.nan)
+        x0, y0, x1, y1 = (reduce(part.ravel()) for part, reduce in
+                          zip(self._levels[-1], (np.fmin.reduce, np.fmin.reduce, np.fmax.reduce, np.fmax.reduce),
+                              strict=True))
+        return float(x0), float(y0), float(x1), float(y1)
 
-    def touched(self, box: Bbox) -> tuple[Array, Array]:
-        """(n,) int64 rows and columns of the cells whose closed area meets the closed rectangle, in stored order, none
-        twice (P3); a longitude at every whole turn."""
-        columns = self.longitude.shape[1]
-        found = [row * columns + column for row, column in map(self._touched_once, self._boxes(box))]
-        cells = np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
-        return cells // columns, cells % columns
+    def touched(self, box: Bbox) -> Array:
+        """(rows, columns) bool: the cells whose closed area meets the closed rectangle (P3), a longitude at every whole
+        turn."""
+        mask = np.zeros(self.longitude.shape, bool)
+        for part in self._boxes(box):
+            inside, row, column = self._walk(part)
+            for level, rows, columns in inside:
+                _mark(mask, rows, columns, _FACTOR**level)
+            mask[row, column] |= _meets(*self.corners(row, column), part)
+        mask &= ~np.isnan(self._levels[0][0])
+        return mask
 
     def _boxes(self, box: Bbox) -> list[Bbox]:
         """The rectangle at every turn that can meet the grid; one open to both sides where it goes round the globe."""
@@ -96,25 +100,20 @@ class CurvilinearCells:
         return [(box[0] + turn, box[1], box[2] + turn, box[3])
                 for turn in turns_onto(box[0], box[2], self.extent[0], self.extent[2])]
 
-    def _touched_once(self, box: Bbox) -> tuple[Array, Array]:
-        row, column = self._candidates(box)
-        x0, y0, x1, y1 = (part[row, column] for part in self._levels[0])
-        inside = (x0 >= box[0]) & (y0 >= box[1]) & (x1 <= box[2]) & (y1 <= box[3])
-        border = np.flatnonzero(~inside)
-        keep = inside
-        keep[border] = _meets(*self.corners(row[border], column[border]), box)
-        return row[keep], column[keep]
-
-    def _candidates(self, box: Bbox) -> tuple[Array, Array]:
-        """Rows and columns of the cells whose envelope meets the rectangle, found down the tree."""
+    def _walk(self, box: Bbox) -> tuple[list[tuple[int, Array, Array]], Array, Array]:
+        """Down the tree: (level, rows, columns) of the nodes that lie in the rectangle whole, and rows and columns of
+        the cells whose envelope its border crosses."""
         row, column = (part.ravel().astype(np.int64) for part in np.indices(self._levels[-1][0].shape))
+        inside = []
         for level in range(len(self._levels) - 1, -1, -1):
             if level < len(self._levels) - 1:
                 row, column = _children(row, column, self._levels[level][0].shape)
             x0, y0, x1, y1 = (part[row, column] for part in self._levels[level])
             hit = (x0 <= box[2]) & (y0 <= box[3]) & (x1 >= box[0]) & (y1 >= box[1])
-            row, column = row[hit], column[hit]
-        return row, column
+            whole = (x0 >= box[0]) & (y0 >= box[1]) & (x1 <= box[2]) & (y1 <= box[3])
+            inside.append((level, row[whole], column[whole]))
+            row, column = row[hit & ~whole], column[hit & ~whole]
+        return inside, row, column
 
     def locate(self, points: Array, nearest: bool) -> Array:
         """(n, 2) int64 row and column; see `GridGeometry.locate`. Cost: some 0.1 ms a point, with `nearest` one pass
@@ -123,12 +122,23 @@ class CurvilinearCells:
         for i, (x, y) in enumerate(points.tolist()):
             if not np.isfinite([x, y]).all():
                 continue
-            row, column = self.touched((x, y, x, y))
-            if row.size:
-                cells[i] = row[0], column[0]
+            at = self._containing((x, y, x, y))
+            if at >= 0:
+                cells[i] = np.unravel_index(at, self.longitude.shape)
             elif nearest and np.isfinite(self.longitude).any():
                 cells[i] = np.unravel_index(int(np.nanargmin(self._distance(x, y))), self.longitude.shape)
         return cells
+
+    def _containing(self, point: Bbox) -> int:
+        """Number of the first cell in stored order that holds a point, -1 where none does."""
+        columns = self.longitude.shape[1]
+        found = [-1]
+        for box in self._boxes(point):
+            inside, row, column = self._walk(box)
+            hit = _meets(*self.corners(row, column), box)
+            found += (row[hit] * columns + column[hit]).tolist()
+            found += (inside[-1][1] * columns + inside[-1][2]).tolist()  # a cell that is a point
+        return min(found[1:], default=-1)
 
     def _distance(self, x: float, y: float) -> Array:
         """(rows, columns) squared distance of a point to the centres: the chord through the globe, or in the plane."""
@@ -146,6 +156,15 @@ def _coarser(values: Array, reduce: np.ufunc) -> Array:
     rows, columns = (np.arange(0, n, _FACTOR) for n in values.shape)
     coarser: Array = reduce.reduceat(reduce.reduceat(values, rows, axis=0), columns, axis=1)
     return coarser
+
+
+def _mark(mask: Array, rows: Array, columns: Array, size: int) -> None:
+    """Set the cells of whole nodes, each `size` cells along a side."""
+    if size == 1:
+        mask[rows, columns] = True
+        return
+    for row, column in zip((rows * size).tolist(), (columns * size).tolist(), strict=True):
+        mask[row:row + size, column:column + size] = True
 
 
 def _children(row: Array, column: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:

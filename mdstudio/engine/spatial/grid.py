@@ -83,14 +83,13 @@ class GridGeometry:
         return _nothing(box, sides)
 
     def _select_quads(self, quads: CurvilinearCells, box: Bbox) -> Selection:
-        row, column = quads.touched(box)
-        if not row.size:
+        touched = quads.touched(box)
+        rows, columns = np.flatnonzero(touched.any(axis=1)), np.flatnonzero(touched.any(axis=0))
+        if not rows.size:
             x0, y0, x1, y1 = quads.extent
             return _nothing(box, [_beside("longitude", box[0], box[2], x0, x1, quads.wraps),
                                   _beside("latitude", box[1], box[3], y0, y1, False)])
-        rows, columns = np.unique(row), np.unique(column)
-        mask = np.zeros((rows.size, columns.size), bool)
-        mask[np.searchsorted(rows, row), np.searchsorted(columns, column)] = True
+        mask = touched[np.ix_(rows, columns)]
         mask.setflags(write=False)
         return Selection(rows, columns, mask)
 

@@ -114,6 +114,13 @@ def test_missing_centres_make_holes_and_their_neighbours_keep_their_size() -> No
     assert float(corner_x.max() - corner_x.min()) == pytest.approx(0.1, rel=0.2)
 
 
+def test_holes_are_no_cells_of_a_rectangle_without_sides() -> None:
+    x, y = turned_grid(30, 30, 0.2)
+    x[3:20, 5:25] = np.nan
+    metric = GridGeometry(domain(x * 1e5, y * 1e5))
+    assert metric.select((-np.inf, -np.inf, np.inf, np.inf)).mask.sum() == 30 * 30 - 17 * 20
+
+
 def test_a_grid_without_any_coordinate_says_so() -> None:
     nothing = np.full((3, 4), np.nan)
     geometry = GridGeometry(domain(nothing, nothing))
