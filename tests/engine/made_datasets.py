@@ -53,7 +53,7 @@ class Watched(Wrapper):
         self.after: Callable[[str, str, int], None] = lambda call, name, number: None
         self.calls: list[tuple[str, str]] = []
 
-    def _request[T](self, call: str, name: str, request: Callable[[], T]) -> T:
+    def _request(self, call: str, name: str, request: Callable[[], Any]) -> Any:
         self.calls.append((call, name))
         number = len(self.calls)
         self.before(call, name, number)
