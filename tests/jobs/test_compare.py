@@ -83,6 +83,7 @@ def test_two_nans_of_different_bits_are_different(tmp_path: Path) -> None:
     with netCDF4.Dataset(source, "a") as file:
         file["level"][0, 0, 0] = np.nan
     dataset = imported(source, tmp_path / "d")
+    assert compared(dataset, source)["equal"] is True
     odd = np.array([0x7FF8000000000ABC], "<u8").view("<f8")
     with netCDF4.Dataset(source, "a") as file:
         file["level"][0, 0, 0:1] = odd
@@ -90,6 +91,16 @@ def test_two_nans_of_different_bits_are_different(tmp_path: Path) -> None:
     assert found["a_bits"] != found["b_bits"]
     assert found["b_bits"] == "0x7ff8000000000abc"
     assert "0x7ff8000000000abc" in describe_difference(found)
+
+
+@pytest.mark.rule("C2")
+def test_a_zero_and_its_negative_are_different(source: Path, tmp_path: Path) -> None:
+    with netCDF4.Dataset(source, "a") as file:
+        file["level"][1, 0, 0] = 0.0
+    dataset = imported(source, tmp_path / "d")
+    with netCDF4.Dataset(source, "a") as file:
+        file["level"][1, 0, 0] = -0.0
+    assert compared(dataset, source)["items"][1]["first_difference"]["time_index"] == 1
 
 
 @pytest.mark.rule("W4")
