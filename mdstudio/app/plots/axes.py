@@ -13,6 +13,7 @@ from mdstudio.app.plots.ticks import TickMaker
 from mdstudio.app.theme import Theme
 
 BOTTOM_HEIGHT = 24
+pg.setConfigOption("mouseRateLimit", -1)  # with a limit the last move is dropped and the read-out lies
 
 
 class AxisItem(pg.AxisItem):  # type: ignore[misc]

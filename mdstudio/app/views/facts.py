@@ -90,16 +90,14 @@ def times_fact(times: TimeAxis) -> Fact:
     if times.static:
         return Fact("1 step", "no time dimension")
     count = formats.plural(len(times), "step")
-    first, last = _short(times.text(0)), _short(times.text(len(times) - 1))
-    if first.split()[0] != last.split()[0]:
-        first, last = first.split()[0], last.split()[0]
+    first, last = (times.text(i).split(".")[0].replace("T", " ") for i in (0, len(times) - 1))
+    if first[:-9] != last[:-9] or len(times) == 1:
+        first, last = (text.removesuffix(" 00:00:00") if len(times) == 1 else text[:-9] for text in (first, last))
+    elif first.endswith(":00") and last.endswith(":00"):
+        first, last = first[:-3], last[:-3]
     calendar = "" if times.calendar in ("standard", "proleptic_gregorian") else f" · {times.calendar}"
     span = first if len(times) == 1 else f"{first} → {_after(first, last)}"
     return Fact(count, span + step_words(times) + calendar)
-
-
-def _short(text: str) -> str:
-    return text.split(".")[0].removesuffix("T00:00:00").removesuffix(":00").replace("T", " ")
 
 
 def _after(first: str, last: str) -> str:
