@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from mdstudio.engine.errors import AlreadyExistsError, BlobChangedError, StorageError, UsageError
@@ -25,7 +26,7 @@ from mdstudio.engine.storage import MUST_NOT_EXIST, BlobStorage
 from mdstudio.engine.writing.new_blobs import NewBlobs
 from mdstudio.engine.writing.series import write_series
 from mdstudio.engine.writing.steps import write_multi, write_single
-from mdstudio.engine.writing.units import Session, SliceReader, Unit, units_of
+from mdstudio.engine.writing.units import STORES, Session, SliceReader, Unit, units_of
 
 __all__ = ["SliceReader", "WriteSummary", "create_dataset"]
 
@@ -72,8 +73,8 @@ def create_dataset(
     progress.start(sum(item.layer_count for item in metadata.items) * len(metadata.times), "slices")
     try:
         blobs.domain(metadata.domain_blob, lambda: store_domain(storage, description.domain))
-        with Workers(workers) as pool:
-            session = Session(storage, reader, pool, progress, blobs)
+        with ThreadPoolExecutor(STORES, "store") as stores, Workers(workers) as pool:
+            session = Session(storage, reader, pool, stores, progress, blobs)
             for unit in units_of(layouts[0]):
                 for layout in layouts:
                     write_unit(session, layout, unit)

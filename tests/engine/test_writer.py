@@ -296,8 +296,8 @@ def test_a_time_series_import_reads_within_its_budget_whatever_the_grid(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read_bytes: int
 ) -> None:
     """Everything at once, bands of tiles, some tiles of a band, rows of a tile: the same bytes from each."""
-    monkeypatch.setattr(series, "READ_BYTES", read_bytes)
-    monkeypatch.setattr(series.parts, "__defaults__", (read_bytes,))
+    monkeypatch.setattr(series, "PART_BYTES", read_bytes)
+    monkeypatch.setattr(series, "READ_BYTES", max(1, read_bytes // 3))
     storage = FolderStorage(tmp_path / "d")
     reader = Counted((7, 1, 70, 90))
     write(storage, {"v": VALUES}, item_storage("TimeSeries", group=7), reader=reader)

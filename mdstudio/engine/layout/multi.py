@@ -130,7 +130,8 @@ def require_block_list(storage: BlobStorage, blob: str) -> BlockList:
 class GroupWriter:
     """Stages timesteps of one group of one layer and commits them with the index in one step (P12).
 
-    One thread at a time. Nothing is visible before `commit`; a kill leaves the group as it was.
+    `place` and `commit` in one thread; `upload` in any, several at once. Nothing is visible before `commit`; a kill
+    leaves the group as it was.
     """
 
     def __init__(
@@ -143,20 +144,25 @@ class GroupWriter:
         self._ids = [block.id for block in base.blocks]
         self._lengths: list[Array] = list(base.lengths)
 
-    def stage(self, time: int, step: EncodedStep) -> None:
-        """Put one timestep at its slot: the next one, or in place of a stored one (P8, P13)."""
+    def place(self, time: int, step: EncodedStep) -> str:
+        """Give one timestep its slot, the next one or that of a stored one (P8, P13); returns the id to `upload` as."""
         slot = time % self._layout.group_size
         if slot > len(self._ids):
             raise UsageError(f"Timestep {time} would leave a gap: the group holds {len(self._ids)} timesteps.",
                              where=self.blob)
         block_id = step_block_id(time, step.data)
-        self._stage(block_id, step.data)
         if slot == len(self._ids):
             self._ids.append(block_id)
             self._lengths.append(step.lengths)
         else:
             self._ids[slot] = block_id
             self._lengths[slot] = step.lengths
+        return block_id
+
+    def upload(self, block_id: str, data: bytes) -> None:
+        """Stage a block; every one that was placed must be staged before `commit`."""
+        self._staging(self.blob, block_id)
+        self._storage.stage_block(self.blob, block_id, data)
 
     def commit(self) -> str:
         """Commit kept and staged blocks and the index; returns the new version (P12, P14, P15)."""
@@ -164,14 +170,10 @@ class GroupWriter:
         if self._layout.format.compressed:
             block = index_block(np.stack(self._lengths))
             ids.append(index_block_id(block))
-            self._stage(ids[-1], block)
+            self.upload(ids[-1], block)
         if len(ids) > MAX_BLOCKS:
             raise UsageError(f"A group of {len(ids)} blocks is more than the {MAX_BLOCKS} of a blob.", where=self.blob)
         return commit_list(self._storage, self.blob, ids, self._base.version)
-
-    def _stage(self, block_id: str, data: bytes) -> None:
-        self._staging(self.blob, block_id)
-        self._storage.stage_block(self.blob, block_id, data)
 
 
 def commit_list(storage: BlobStorage, blob: str, ids: list[str], base_version: str | None) -> str:

@@ -60,7 +60,9 @@ def read_series(tally: Tally, layout: ItemLayout, layer: int, times: range, cell
         found = once_more(lambda: _rows(tally, layout, layer, part.page, part.group, part.rows,
                                         slice(first - start, last - start), 1))
         values[first - times.start:last - times.start, part.members] = found.T
+        tally.advance()
 
+    tally.start(len(wanted), "groups")
     read_all(read, wanted)
     return values
 

@@ -137,8 +137,11 @@ def read_series(tally: Tally, layout: ItemLayout, layer: int, times: range, cell
             once_more(lambda: _multi_series(tally, layout, layer, part, wanted, into))
         else:
             once_more(lambda: _raw_series(tally, layout, layer, part, wanted, into))
+        tally.advance()
 
-    read_all(read, _time_parts(layout, times))
+    parts = _time_parts(layout, times)
+    tally.start(len(parts), "groups")
+    read_all(read, parts)
     return values
 
 

@@ -28,6 +28,16 @@ class Tally:
         self._decoded = 0
         self._decode_ns = 0
 
+    def start(self, total: int, unit: str) -> None:
+        """Begin to count what the caller waits for."""
+        if self._progress is not None:
+            self._progress.start(total, unit)
+
+    def advance(self) -> None:
+        """Count one unit of it."""
+        if self._progress is not None:
+            self._progress.advance()
+
     def check(self) -> None:
         """Raise `Cancelled` if the query was cancelled."""
         if self._progress is not None:

@@ -10,6 +10,8 @@ from mdstudio.engine.errors import BlobChangedError, MdError, NotFoundError, Sto
 from mdstudio.engine.layout.metadata import METADATA_BLOB
 from mdstudio.engine.storage import MUST_NOT_EXIST, BlobProperties, BlobStorage, BlockList
 
+KEPT_IDS = 16  # of the blocks staged last: more than can fail at once
+
 
 class NewBlobs:
     """Every write is conditional on what a listing found at the start: of two imports of one destination neither
@@ -56,7 +58,7 @@ class NewBlobs:
     def staging(self, blob: str, block_id: str) -> None:
         """A block of a blob is about to be staged."""
         with self._lock:
-            self._staging[blob] = [block_id, *self._staging.get(blob, ())][:2]  # if this one fails, the last did not
+            self._staging[blob] = [block_id, *self._staging.get(blob, ())][:KEPT_IDS]
 
     def domain(self, name: str, store: Callable[[], str]) -> None:
         """Store the domain blob, which has its name from its content; it is ours where it was not there before."""

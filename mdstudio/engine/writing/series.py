@@ -13,7 +13,8 @@ from mdstudio.engine.model import Array
 from mdstudio.engine.writing.units import Session, Unit
 
 BUDGET = 256 << 20  # bytes of values that an import holds in this layout
-READ_BYTES = BUDGET // 3  # of them read at once; the reader's own copy and the transposed pieces take the rest
+PART_BYTES = BUDGET // 2  # of the values of one part; what the reader holds and the transposed pieces take the rest
+READ_BYTES = 32 << 20  # asked of the reader at once: a cancel takes effect in between
 PIECE_BYTES = 4 << 20  # transposed at once by each worker
 
 
@@ -25,7 +26,7 @@ def write_series(session: Session, layout: ItemLayout, unit: Unit) -> None:
     count = _SliceCount(session, layout, unit)
     times = slice(unit.start, unit.stop)
     for layer in layout.item.layer_ids():
-        for part in parts(layout, unit.stop - unit.start):
+        for part in parts(layout, unit.stop - unit.start, PART_BYTES):
             if part.tile_rows_at_once:
                 _store(session, layout, unit, layer, part.pages[0], _read_pieces(session, layout, times, layer, part))
                 count.cells(part.pages[0])
@@ -48,18 +49,18 @@ class Part:
     tile_rows_at_once: int = 0
 
 
-def parts(layout: ItemLayout, times: int, read_bytes: int = READ_BYTES) -> Iterator[Part]:
-    """Cut the grid into rectangles of whole tiles whose values over so many times fit `read_bytes`.
+def parts(layout: ItemLayout, times: int, part_bytes: int) -> Iterator[Part]:
+    """Cut the grid into rectangles of whole tiles whose values over so many times fit `part_bytes`.
 
     Whole bands of tiles while a band fits, else some tiles of a band, else one tile in pieces of its rows.
     """
     tiles = layout.tiles
     cell_bytes = times * layout.format.dtype.itemsize
-    bands = read_bytes // (tiles.width * tiles.columns * cell_bytes)
+    bands = part_bytes // (tiles.width * tiles.columns * cell_bytes)
     height = max(1, bands) * tiles.width
-    fitting = max(1, read_bytes // (tiles.width * tiles.width * cell_bytes))
+    fitting = max(1, part_bytes // (tiles.width * tiles.width * cell_bytes))
     across = tiles.columns if bands else fitting * tiles.width
-    rows_at_once = max(1, read_bytes // 2 // (tiles.width * cell_bytes))  # one piece is read while one is encoded
+    rows_at_once = max(1, part_bytes // 2 // (tiles.width * cell_bytes))  # one piece is read while one is encoded
     for row in range(0, tiles.rows, height):
         rows = slice(row, min(row + height, tiles.rows))
         for column in range(0, tiles.columns, across):
@@ -73,7 +74,7 @@ def _store_part(
     session: Session, layout: ItemLayout, unit: Unit, layer: int, part: Part, count: _SliceCount
 ) -> None:
     """Read a part and let the workers store its tiles; the values are gone when this returns."""
-    values = session.read(layout, slice(unit.start, unit.stop), layer, part.rows, part.columns)
+    values = _read(session, layout, slice(unit.start, unit.stop), layer, part)
     jobs = [
         session.workers.submit(lane, _store, session, layout, unit, layer, page,
                                _tile_pieces(layout, part, page, values))
@@ -91,6 +92,18 @@ def _store(session: Session, layout: ItemLayout, unit: Unit, layer: int, page: i
             yield series_rows(layout, values, layout.group_columns(unit.group))
 
     session.blobs.put(layout.series_blob(layer, page, unit.group), encode_blob(layout, page, rows()))
+
+
+def _read(session: Session, layout: ItemLayout, times: slice, layer: int, part: Part) -> Array:
+    """(time, row, column) values of a part, read some times at once."""
+    shape = times.stop - times.start, part.rows.stop - part.rows.start, part.columns.stop - part.columns.start
+    values = np.empty(shape, layout.format.dtype)
+    together = max(1, READ_BYTES // values[0].nbytes)
+    for start in range(0, shape[0], together):
+        stop = min(start + together, shape[0])
+        asked = slice(times.start + start, times.start + stop)
+        values[start:stop] = session.read(layout, asked, layer, part.rows, part.columns)
+    return values
 
 
 def _tile_pieces(layout: ItemLayout, part: Part, page: int, values: Array) -> Iterator[Array]:

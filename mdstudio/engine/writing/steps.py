@@ -1,9 +1,10 @@
-"""Units of the layouts per timestep: read, encode ahead on the workers, store in time order."""
+"""Units of the layouts per timestep: read, encode ahead on the workers, store several at once."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 
 from mdstudio.engine.layout import multi, single
 from mdstudio.engine.layout.encoding import EncodedStep, PendingStep, StepEncoder
@@ -13,12 +14,16 @@ from mdstudio.engine.writing.units import Session, Unit
 
 READ_BYTES = 8 << 20  # slices are read together up to this size; a larger slice alone
 PENDING_STEPS = 2  # slices that are being encoded while the next is read
+PENDING_STORES = 4  # encoded slices that are on their way to the storage
 
 
 def write_single(session: Session, layout: ItemLayout, unit: Unit) -> None:
     """SingleTimestep: each timestep is stored as soon as it is encoded."""
 
-    def store(layer: int, time: int, step: EncodedStep) -> None:
+    def store(layer: int, time: int, step: EncodedStep) -> Future[None]:
+        return session.stores.submit(put, layer, time, step)
+
+    def put(layer: int, time: int, step: EncodedStep) -> None:
         for blob, data in single.step_blobs(layout, layer, time, step):
             session.blobs.put(blob, data)
 
@@ -32,7 +37,12 @@ def write_multi(session: Session, layout: ItemLayout, unit: Unit) -> None:
                                  session.blobs.staging)
         for layer in layout.item.layer_ids()
     }
-    _encode_steps(session, layout, unit, lambda layer, time, step: writers[layer].stage(time, step))
+
+    def store(layer: int, time: int, step: EncodedStep) -> Future[None]:
+        block_id = writers[layer].place(time, step)
+        return session.stores.submit(writers[layer].upload, block_id, step.data)
+
+    _encode_steps(session, layout, unit, store)
     for writer in writers.values():
         session.progress.check()
         session.blobs.add(writer.blob, writer.commit())
@@ -47,22 +57,28 @@ def _base(session: Session, layout: ItemLayout, layer: int, group: int) -> multi
 
 
 def _encode_steps(
-    session: Session, layout: ItemLayout, unit: Unit, store: Callable[[int, int, EncodedStep], None]
+    session: Session, layout: ItemLayout, unit: Unit, store: Callable[[int, int, EncodedStep], Future[None]]
 ) -> None:
     encoder = StepEncoder(layout, session.workers, session.progress)
-    pending: deque[tuple[int, int, PendingStep]] = deque()
+    encoding: deque[tuple[int, int, PendingStep]] = deque()
+    storing: deque[Future[None]] = deque()
 
-    def finish() -> None:
-        layer, time, step = pending.popleft()
-        store(layer, time, step.result())
-        session.progress.advance()
+    def encoded(most: int) -> None:
+        while len(encoding) > most:
+            layer, time, step = encoding.popleft()
+            storing.append(store(layer, time, step.result()))
+            stored(PENDING_STORES)
+
+    def stored(most: int) -> None:
+        while len(storing) > most:
+            storing.popleft().result()
+            session.progress.advance()
 
     for layer, time, values in _slices(session, layout, unit):
-        if len(pending) == PENDING_STEPS:
-            finish()
-        pending.append((layer, time, encoder.submit(values)))
-    while pending:
-        finish()
+        encoded(PENDING_STEPS - 1)
+        encoding.append((layer, time, encoder.submit(values)))
+    encoded(0)
+    stored(0)
 
 
 def _slices(session: Session, layout: ItemLayout, unit: Unit) -> Iterator[tuple[int, int, Array]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,6 +16,7 @@ from mdstudio.engine.storage import BlobStorage
 from mdstudio.engine.writing.new_blobs import NewBlobs
 
 SINGLE_STEPS = 32  # timesteps of a SingleTimestep unit
+STORES = 4  # blobs or blocks that are stored at once
 
 
 class SliceReader(Protocol):
@@ -43,11 +45,12 @@ def units_of(layout: ItemLayout) -> Iterator[Unit]:
 
 @dataclass(frozen=True)
 class Session:
-    """What all units of one write share."""
+    """What all units of one write share; `stores` are the threads that wait for the storage."""
 
     storage: BlobStorage
     reader: SliceReader
     workers: Workers
+    stores: ThreadPoolExecutor
     progress: Progress
     blobs: NewBlobs
 
