@@ -194,6 +194,7 @@ class ImportDialog(QDialog):
         if isinstance(error, Cancelled):
             error = MdError("The file was not looked at to its end.", where=short_name(self._sources[0]))
         self.states.show_error(error, [("Try again", self._describe), ("Close", self.reject)])
+        self._renew()
 
     # -- changes ------------------------------------------------------------------------------------------------------
 

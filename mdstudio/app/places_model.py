@@ -161,7 +161,9 @@ class PlacesModel(QAbstractItemModel):
         return bool(node.children) or (node.opens and not node.listed)
 
     def flags(self, index: AnyIndex) -> Qt.ItemFlag:
-        if self.node(index).kind in ("section", "note", "root"):
+        if not index.isValid():
+            return Qt.ItemFlag.NoItemFlags
+        if self.node(index).kind in ("section", "note"):
             return Qt.ItemFlag.ItemIsEnabled
         return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
 
