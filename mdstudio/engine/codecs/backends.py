@@ -76,7 +76,7 @@ def zstd_compress(parts: Sequence[Bytes], level: int) -> bytes:
 def zstd_decompress(data: Bytes, size: int) -> bytes:
     """Exactly `size` bytes of one zstd frame, with nothing after it."""
     try:
-        claimed = zstandard.get_frame_parameters(data).content_size
+        claimed = zstandard.frame_content_size(data)
         if claimed != size:
             raise DamagedDataError(f"the zstd frame claims {claimed} bytes, expected {size}")
         return _zstd_decompressor().decompress(data, allow_extra_data=False)

@@ -152,17 +152,17 @@ def parse(block: bytes | memoryview) -> Header:
     Raises DamagedDataError for a header that no writer of this version makes.
     """
     form = form_of(bytes(block[:4]))
-    reader = _Reader(block, 4)
     try:
-        h = Header(form, reader.varint(), reader.varint())
-        if not 0 < h.rows < 1 << 32 or not 0 < h.row_length < 1 << 32:
-            raise DamagedDataError(f"the block claims {h.rows} rows of {h.row_length} elements")
-        if form.plain:
-            h.base = reader.take(form.size)
-            if form.map == FORD:
-                h.shift = _shift(reader, form)
-        else:
+        rows, at = _varint_at(block, 4)
+        row_length, at = _varint_at(block, at)
+        if not 0 < rows < 1 << 32 or not 0 < row_length < 1 << 32:
+            raise DamagedDataError(f"the block claims {rows} rows of {row_length} elements")
+        h = Header(form, rows, row_length)
+        reader = _Reader(block, at)
+        if form.map != RAW:
             _parse_rest(h, reader)
+        elif form.backend == DEFLATE:
+            h.check = reader.take(2)
     except IndexError:
         raise DamagedDataError(f"the block of {len(block)} bytes ends within its header") from None
     h.length = reader.at
@@ -253,20 +253,25 @@ class _Reader:
         return value
 
     def varint(self) -> int:
-        value = self._block[self.at]
-        self.at += 1
-        if value < 128:
-            return value
-        value &= 127
-        for shift in range(7, 70, 7):
-            byte = self._block[self.at]
-            self.at += 1
-            value |= (byte & 127) << shift
-            if byte < 128:
-                if not byte:
-                    break
-                return value
-        raise DamagedDataError("a number of the block's header is not in its shortest form")
+        value, self.at = _varint_at(self._block, self.at)
+        return value
+
+
+def _varint_at(block: bytes | memoryview, at: int) -> tuple[int, int]:
+    """A number and where it ends."""
+    value = block[at]
+    if value < 128:
+        return value, at + 1
+    value &= 127
+    for shift in range(7, 70, 7):
+        at += 1
+        byte = block[at]
+        value |= (byte & 127) << shift
+        if byte < 128:
+            if not byte:
+                break
+            return value, at + 1
+    raise DamagedDataError("a number of the block's header is not in its shortest form")
 
 
 def _is_float32(value: float) -> bool:

@@ -44,7 +44,6 @@ class Form:
     Attributes:
         planes: byte planes stored, of integers of `width` bytes.
         dtype: index into `DTYPES`; size: its bytes; kind: 0 unsigned, 1 signed, 2 float, as the kernels count.
-        plain: nothing but the base follows the shape in the header.
     """
 
     backend: int
@@ -56,13 +55,10 @@ class Form:
     width: int
     size: int = 0
     kind: int = 0
-    plain: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", _SIZES[self.dtype])
         object.__setattr__(self, "kind", kind_of(self.dtype))
-        plain = self.map in (INT, FORD) and not self.mask and self.backend != DEFLATE
-        object.__setattr__(self, "plain", plain)
 
     def pack(self) -> bytes:
         """The four bytes."""

@@ -10,7 +10,9 @@ import pytest
 
 from mdstudio.engine.codecs import NAMES, _numpy, codec, describe_block, inverse, is_auto
 from mdstudio.engine.codecs.block import pack, parse
-from mdstudio.engine.codecs.forms import AVG, COMPACT, FILL, LATTICE, NONE, PREDICTORS
+from mdstudio.engine.codecs.forms import COMPACT, FILL, LATTICE, PREDICTORS
+from mdstudio.engine.model import DTYPES
+from tests.engine.codecs.independent_reader import read
 
 GOLDEN = sorted((Path(__file__).parent / "golden").glob("*.bin"))
 
@@ -61,5 +63,13 @@ def test_goldens_cover_every_codec_map_predictor_and_mask() -> None:
     assert any(one.shift is not None for one in lattices)
     assert any(h.table for h in headers if h.form.map == LATTICE)
     assert any(h.escapes for h in headers)
-    assert AVG != NONE
     assert {describe_block(name, block).key for name, block in blocks} >= {"none", "constant", "shuffle", "quantised"}
+
+
+@pytest.mark.rule("C8", "C9")
+@pytest.mark.parametrize("path", [one for one in GOLDEN if is_auto(one.name.split(".")[0])], ids=lambda path: path.stem)
+def test_a_second_reader_written_from_the_specification_agrees(path: Path) -> None:
+    _, elements, block = load(path)
+    dtype, rows, row_length, data = read(block)
+    assert (DTYPES[dtype], (rows, row_length)) == (elements.dtype.name, elements.shape)
+    assert data == elements.tobytes()

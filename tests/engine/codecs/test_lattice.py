@@ -124,3 +124,19 @@ def test_floats_on_a_decimal_or_binary_step_need_no_hint() -> None:
         for dtype in ("float32", "float64"):
             block = codec("ZstdAuto").encode(values.astype(dtype))
             assert describe_block("ZstdAuto", block).key == "quantised"
+
+
+@pytest.mark.rule("C2", "C5")
+def test_an_extension_built_with_contraction_is_not_used() -> None:
+    from types import ModuleType
+
+    from mdstudio.engine.codecs.kernels import rounds_each_operation
+
+    def contracted(k: bytes, out: bytearray, size: int, arithmetic: int, s: float, o: float, d: float) -> None:
+        values = [float(Fraction(one) * Fraction(s) + Fraction(o)) for (one,) in struct.iter_unpack("<q", k)]
+        out[:] = struct.pack(f"<{len(values)}d", *values)
+
+    fused = ModuleType("fused")
+    fused.lattice_values = contracted  # type: ignore[attr-defined]
+    assert not rounds_each_operation(fused)
+    assert all(map(rounds_each_operation, MODULES))
