@@ -139,7 +139,7 @@ class MapView(DatasetView):
         else:
             self._stale.start()
         colouring = self.tools.colouring()
-        self.session.submit("map", lambda progress: read_picture(dataset, request, colouring, progress), self._arrived,
+        self.session.submit("slice", lambda progress: read_picture(dataset, request, colouring, progress), self._arrived,
                             self._failed, self._progress)
         if self._bbox is not None:
             self.set_rectangle(self._bbox)
@@ -159,6 +159,12 @@ class MapView(DatasetView):
             self.session.submit("rectangle", lambda progress: read_rectangle(dataset, request, progress),
                                 self._rectangle_arrived, self._rectangle_failed)
         self.command_changed.emit()
+
+    def close_panel(self) -> bool:
+        if self._bbox is None:
+            return False
+        self.set_rectangle(None)
+        return True
 
     def _arrived(self, picture: MapPicture) -> None:
         self._stale.stop()
@@ -317,10 +323,8 @@ class MapView(DatasetView):
                 self.tools.explain.toggle()
             case Qt.Key.Key_Delete:
                 self.panel.points.remove_chosen()
-            case Qt.Key.Key_Escape if self.session.cancel("map"):
+            case Qt.Key.Key_Escape if self.session.cancel("slice") or self.close_panel():
                 pass
-            case Qt.Key.Key_Escape if self._bbox is not None:
-                self.set_rectangle(None)
             case _:
                 if not self.time_bar.handle_key(event):
                     super().keyPressEvent(event)

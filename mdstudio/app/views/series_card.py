@@ -134,7 +134,7 @@ class SeriesCard(Card):
 
         result = self.result
         assert result is not None
-        self._session.submit(self._channel + "-export", lambda progress: write_series(path, result),
+        self._session.submit("export-" + self._channel, lambda progress: write_series(path, result),
                              lambda _: self.caption.setText(f"Written to {path}"), self._failed)
 
 

@@ -237,7 +237,7 @@ class StorageView(DatasetView):
         """Show a page in the panel, from the index; -1 closes it."""
         self.page = position
         self.plot.select(position)
-        self.session.cancel("page")
+        self.session.cancel("one-page")
         pages, colours = self.pages, self.colours
         if position < 0 or pages is None or colours is None:
             self.panel.hide()
@@ -253,7 +253,7 @@ class StorageView(DatasetView):
         name, time, layer = pages.key
         item = dataset.item(name)
         self.panel.show_reading()
-        self.session.submit("page", lambda progress: read_page(dataset, item, time, layer, position),
+        self.session.submit("one-page", lambda progress: read_page(dataset, item, time, layer, position),
                             self._page_arrived, self._page_failed)
 
     def _page_arrived(self, page: PageRead) -> None:
@@ -315,10 +315,16 @@ class StorageView(DatasetView):
             return ""
         return describe_step(dataset.metadata.times, index, percent(float(ratios[index])))
 
+    def close_panel(self) -> bool:
+        if self.page < 0:
+            return False
+        self.select_page(-1)
+        return True
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape and self.page >= 0:
-            self.select_page(-1)
-        elif not self.step.handle_key(event):
+        if event.key() == Qt.Key.Key_Escape and self.close_panel():
+            return
+        if not self.step.handle_key(event):
             super().keyPressEvent(event)
 
 

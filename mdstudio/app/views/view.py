@@ -61,6 +61,10 @@ class DatasetView(Ground):
         if panel is not None:
             panel.setVisible(not panel.isVisible())
 
+    def close_panel(self) -> bool:
+        """Esc, when nothing was being read: close what was opened beside the plot; whether there was something."""
+        return False
+
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._renew_if_due()

@@ -49,7 +49,8 @@ def colour_of(value, low, high):
 def test_the_four_corners_are_painted_where_they_lie(plot, x, y):
     domain = regular(x, y)
     show(plot, domain, corner_marked(domain))
-    places = {"north-west": (2.0, 44.0), "north-east": (8.0, 44.0), "south-west": (2.0, 40.0), "south-east": (8.0, 40.0)}
+    places = {"north-west": (2.0, 44.0), "north-east": (8.0, 44.0),
+              "south-west": (2.0, 40.0), "south-east": (8.0, 40.0)}
     for name, (east, north) in places.items():
         assert colour_at(plot, east + 0.2, north + 0.2) == colour_of(CORNERS[name], 0.0, 40.0), name
     assert colour_at(plot, 5.2, 42.2) == colour_of(0.0, 0.0, 40.0)

@@ -1,8 +1,10 @@
 """Time bar, strip and series: steps snap, gaps stay gaps, a slow store is never outrun."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 
 from mdstudio.app.plots.colour_bar import ColourBar, ColourStrip
@@ -66,7 +68,7 @@ def test_play_waits_for_the_picture(bar):
 def test_months_are_labelled_and_do_not_touch(bar):
     labels = bar.slider.tick_labels()
     assert labels[0][1] == "Jan 2019"
-    assert all(b - a > 20 for (a, _), (b, _) in zip(labels, labels[1:], strict=False))
+    assert all(b - a > 20 for (a, _), (b, _) in pairwise(labels))
 
 
 def test_static_data_has_no_player(bar):
@@ -107,8 +109,6 @@ def test_a_gap_is_not_joined(series, theme):
 
 
 def series_point(series, step, value):
-    from PySide6.QtCore import QPointF
-
     return QPointF(float(series._x[step]), value)
 
 

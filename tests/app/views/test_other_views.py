@@ -116,7 +116,8 @@ def test_series_of_typed_points_with_their_statistics(opened, tmp_path):
     wanted = arrays()["t"][:, 0, row, column].astype(np.float64)
     assert rows[0][2].text == f"row {row}, col {column}"
     assert [cell.text for cell in rows[0][3:8]] == [
-        formats.number(value, digits=6) for value in (wanted[0], wanted.min(), wanted.mean(), wanted.max(), wanted.std())]
+        formats.number(value, digits=6)
+        for value in (wanted[0], wanted.min(), wanted.mean(), wanted.max(), wanted.std())]
     assert rows[0][8].text == f"{TIMES} of {TIMES}"
     assert rows[2][2].text == "outside"
     assert rows[2][3].text == "—"

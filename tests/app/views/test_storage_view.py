@@ -34,7 +34,7 @@ def test_a_click_names_the_page_with_its_bytes(view, opened):
     table, page = view.pages.table, view.page
     assert any(r0 <= 20 < r1 and c0 <= 33 < c1 for r0, r1, c0, c1 in table.rectangles(page))
     assert view.panel.isVisible()
-    facts = dict((key.text(), value.full_text()) for key, value in view.panel.facts._rows)
+    facts = {key.text(): value.full_text() for key, value in view.panel.facts._rows}
     assert facts["Offset"] == formats.count(int(table.offset[page]))
     assert facts["Stored length"].startswith(formats.count(int(table.length[page])))
     assert facts["Raw length"].startswith(formats.count(int(table.raw[page])))
@@ -50,7 +50,7 @@ def test_read_page_takes_one_page_apart(view, opened):
     view.select_page(5)
     view.read_page()
     opened.rest()
-    facts = dict((key.text(), value.full_text()) for key, value in view.panel.facts._rows)
+    facts = {key.text(): value.full_text() for key, value in view.panel.facts._rows}
     assert facts["Transform"]
     assert "matches" in facts["Checksum"]
     assert view.panel.badge.text() == "ok"
