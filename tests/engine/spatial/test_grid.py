@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from mdstudio.engine.errors import UsageError
 from mdstudio.engine.model import Array, GridDomain
+from mdstudio.engine.spatial.axis import CellAxis
 from mdstudio.engine.spatial.grid import GridGeometry
 
 Bbox = tuple[float, float, float, float]
@@ -255,3 +256,18 @@ def test_centres_are_those_of_the_source() -> None:
     assert at_x[0] == float(x[3])
     assert at_y[0] == 4.0
     assert np.isnan([at_x[1], at_y[1]]).all()
+
+
+@pytest.mark.rule("P4")
+@settings(deadline=None)
+@given(st.floats(-179, 179), st.integers(-3, 3), st.integers(-2, 2), st.booleans())
+def test_a_turn_is_added_without_rounding(point: float, turn: int, ulps: int, at_low: bool) -> None:
+    from fractions import Fraction
+
+    edge = point + 360.0 * turn
+    for _ in range(abs(ulps)):
+        edge = float(np.nextafter(edge, np.inf if ulps > 0 else -np.inf))
+    low, high = (edge, edge + 2) if at_low else (edge - 2, edge)
+    axis = CellAxis(np.array([low]), np.array([high]), True, True)
+    exact = any(Fraction(low) <= Fraction(point) + 360 * k <= Fraction(high) for k in range(-5, 6))
+    assert bool(axis.touched(point, point)[0]) is exact
