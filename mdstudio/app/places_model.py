@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt, QTimer
 
 from mdstudio.app import formats, listing
 from mdstudio.app.listing import Entry
@@ -112,8 +112,7 @@ class PlacesModel(QAbstractItemModel):
         node = self.node(parent)
         if node.opens and not node.listed:
             node.listed = True
-            self._replace(node, [Node("note", "loading\u2026", icon="more", parent=node)])
-            self._list(node)
+            QTimer.singleShot(0, self, lambda: self._begin(node))  # a fetch is asked for amid other changes
 
     def reload(self, index: AnyIndex) -> None:
         """List a place again."""
@@ -182,6 +181,11 @@ class PlacesModel(QAbstractItemModel):
         return node if role == NODE_ROLE else None
 
     # -- listing --------------------------------------------------------------------------------------------------
+
+    def _begin(self, node: Node) -> None:
+        if self._alive(node):
+            self._replace(node, [Node("note", "loading\u2026", icon="more", parent=node)])
+            self._list(node)
 
     def _list(self, node: Node) -> None:
         location = node.location

@@ -31,6 +31,7 @@ class Combo(QComboBox):
         self.setMaxVisibleItems(16)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.view().setFont(fonts.font("dense"))
+        self.view().setAccessibleName(f"Choices of {name or label}")
 
     def sizeHint(self) -> QSize:
         metrics = QFontMetrics(self.font())
