@@ -1,10 +1,14 @@
-"""Fixtures and rules of the whole test run: where the shared real files are, and which rule a test carries."""
+"""Fixtures of the whole test run: the shared real files and the Azure emulator."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+
+from tests.azurite import azurite
+
+__all__ = ["azurite"]
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 

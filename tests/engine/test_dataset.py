@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_datasets import Watched, item, item_storage, make, same_bits, smooth
 
 from mdstudio.engine.dataset import Dataset
 from mdstudio.engine.errors import LayoutGuardError, MdError, NotFoundError, UnknownCompressionError
 from mdstudio.engine.model import Array
 from mdstudio.engine.requests import MapRequest, SeriesRequest
 from mdstudio.engine.storage import FolderStorage
+from tests.engine.made_datasets import Watched, item, item_storage, make, same_bits, smooth
 
 STORAGE_TYPES = ("SingleTimestep", "MultiTimestep", "TimeSeries")
 VALUES = smooth(7, 1, 40, 50)

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from independent_reader import Reader
-from made_datasets import item, item_storage, make, smooth
+
+from tests.engine.independent_reader import Reader
+from tests.engine.made_datasets import item, item_storage, make, smooth
 
 STORAGE_TYPES = ("SingleTimestep", "MultiTimestep", "TimeSeries")
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_datasets import axis, item, item_storage, make, same_bits
 
 from mdstudio.engine.dataset import Dataset
 from mdstudio.engine.model import Array, ItemStorage
 from mdstudio.engine.requests import MapRequest, SeriesRequest
+from tests.engine.made_datasets import axis, item, item_storage, make, same_bits
 
 GOLDEN = Path(__file__).parent / "golden"
 STORAGE_TYPES: tuple[Any, ...] = ("SingleTimestep", "MultiTimestep", "TimeSeries")

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_datasets import Arrays, Watched, blobs, item_storage, same_bits, smooth, write
 
 from mdstudio.engine.dataset import Dataset
 from mdstudio.engine.errors import AlreadyExistsError, SourceError, StorageError
@@ -15,6 +14,7 @@ from mdstudio.engine.model import Array
 from mdstudio.engine.requests import MapRequest, SeriesRequest
 from mdstudio.engine.storage import BlobStorage, FolderStorage, open_storage
 from tests.azurite import Azurite
+from tests.engine.made_datasets import Arrays, Watched, blobs, item_storage, same_bits, smooth, write
 
 pytestmark = pytest.mark.azure
 STORAGE_TYPES = ("SingleTimestep", "MultiTimestep", "TimeSeries")

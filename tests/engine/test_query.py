@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_datasets import Watched, item, item_storage, make, same_bits, smooth, write
 
 from mdstudio.engine.dataset import Dataset
 from mdstudio.engine.errors import BlobChangedError, DamagedDataError, NotFoundError, UsageError
@@ -16,6 +15,7 @@ from mdstudio.engine.model import Array
 from mdstudio.engine.progress import Progress
 from mdstudio.engine.requests import Explain, MapRequest, SeriesRequest
 from mdstudio.engine.storage import FolderStorage
+from tests.engine.made_datasets import Watched, item, item_storage, make, same_bits, smooth, write
 
 STORAGE_TYPES = ("SingleTimestep", "MultiTimestep", "TimeSeries")
 VALUES = smooth(7, 1, 40, 50)

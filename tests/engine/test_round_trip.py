@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from made_datasets import item, item_storage, make, same_bits, smooth
 
 from mdstudio.engine.codecs import NAMES
 from mdstudio.engine.dataset import Dataset
 from mdstudio.engine.model import DTYPES, Array, Item
 from mdstudio.engine.requests import MapRequest, SeriesRequest
+from tests.engine.made_datasets import item, item_storage, make, same_bits, smooth
 
 STORAGE_TYPES = ("SingleTimestep", "MultiTimestep", "TimeSeries")
 SHAPES = ((1, 1), (1, 9), (13, 1), (2, 3), (7, 11), (17, 31), (20, 20), (37, 23))

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_datasets import Arrays, Watched, blobs, description, files, item, item_storage, make, same_bits, smooth, write
 
 from mdstudio.engine.dataset import Dataset
 from mdstudio.engine.errors import (
@@ -34,6 +33,19 @@ from mdstudio.engine.spatial.tiles import TileGrid
 from mdstudio.engine.storage import CountingStorage, FolderStorage
 from mdstudio.engine.writing import series, steps
 from mdstudio.engine.writing.units import units_of
+from tests.engine.made_datasets import (
+    Arrays,
+    Watched,
+    blobs,
+    description,
+    files,
+    item,
+    item_storage,
+    make,
+    same_bits,
+    smooth,
+    write,
+)
 
 STORAGE_TYPES = ("SingleTimestep", "MultiTimestep", "TimeSeries")
 VALUES = smooth(7, 1, 70, 90)  # 30 tiles of 16 x 16: four encode chunks

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from netcdf_builders import add, add_axes, new_file, numbered, one_item, whole
 
 from mdstudio.engine.errors import MdError, NotFoundError, SourceError, UnsupportedError, UsageError
 from mdstudio.sources.registry import open_source
+from tests.sources.netcdf_builders import add, add_axes, new_file, numbered, one_item, whole
 
 
 def refusal(path: Path, kind: type[MdError] = SourceError) -> str:

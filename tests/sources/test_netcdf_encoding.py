@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from netcdf_builders import add, add_axes, new_file, numbered, one_item, whole
 
 from mdstudio.engine.model import Item
 from mdstudio.engine.requests import decode_values
 from mdstudio.sources.registry import open_source
+from tests.sources.netcdf_builders import add, add_axes, new_file, numbered, one_item, whole
 
 
 def described(path: Path, **parameters: Any) -> Item:

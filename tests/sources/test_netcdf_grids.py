@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from netcdf_builders import HOURS, LAT, LON, add, add_axes, new_file, numbered, one_item, whole
 
 from mdstudio.engine.errors import SourceError
 from mdstudio.sources.registry import open_source
+from tests.sources.netcdf_builders import HOURS, LAT, LON, add, add_axes, new_file, numbered, one_item, whole
 
 
 def test_longitude_before_latitude_is_transposed_on_reading(tmp_path: Path) -> None:

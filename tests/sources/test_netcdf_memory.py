@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from netcdf_builders import HOURS, LAT, LON, add, add_axes, new_file, numbered, one_item
 
 from mdstudio.sources.netcdf import caching
 from mdstudio.sources.netcdf.caching import MAX_VARIABLE, slice_chunks
 from mdstudio.sources.netcdf.describe import Binding
 from mdstudio.sources.registry import open_source
+from tests.sources.netcdf_builders import HOURS, LAT, LON, add, add_axes, new_file, numbered, one_item
 
 READ = """
 import re, sys

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from netcdf_builders import add, add_axes, new_file, numbered, one_item, whole
 
 from mdstudio.engine.errors import SourceError
 from mdstudio.sources.netcdf.opening import MAX_OPEN_FILES
 from mdstudio.sources.registry import open_source
+from tests.sources.netcdf_builders import add, add_axes, new_file, numbered, one_item, whole
 
 
 def part(folder: Path, file: str, times: list, first: int, **more: Any) -> str:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from netcdf_builders import add, add_axes, new_file, numbered, one_item, whole
 
 from mdstudio.engine.errors import SourceError
 from mdstudio.engine.times import format_time
 from mdstudio.sources.netcdf.times import decode_times, parse_date
 from mdstudio.sources.registry import open_source
+from tests.sources.netcdf_builders import add, add_axes, new_file, numbered, one_item, whole
 
 
 def texts(values: object, unit: str, calendar: str = "standard") -> list[str]:

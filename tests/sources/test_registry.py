@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from netcdf_builders import one_item
 
 from mdstudio.resources import resource
 from mdstudio.sources.contract import Source
 from mdstudio.sources.registry import READER_PARAMETERS, open_source
+from tests.sources.netcdf_builders import one_item
 
 
 def test_a_netcdf_file_is_a_source(tmp_path: Path) -> None:

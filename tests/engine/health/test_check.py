@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from made_datasets import files, item, item_storage, make, smooth
 
 from mdstudio.engine.errors import (
     Cancelled,
@@ -29,6 +28,7 @@ from mdstudio.engine.errors import (
 from mdstudio.engine.health import Finding, Summary, check
 from mdstudio.engine.progress import Progress
 from mdstudio.engine.storage import CountingStorage, FolderStorage, RangeRead, Wrapper
+from tests.engine.made_datasets import files, item, item_storage, make, smooth
 
 LAYOUTS = ("SingleTimestep", "MultiTimestep", "TimeSeries")
 VALUES = {"a": smooth(7, 1, 40, 50), "b": smooth(7, 2, 40, 50, "float32")}
@@ -210,6 +210,16 @@ def test_a_page_of_no_bytes_is_damage_where_the_item_has_no_no_data(tmp_path: Pa
     damage(data_file(tmp_path, "001-b").with_suffix(".idx"), index_change(2, 0))
     (finding,), _ = run(FolderStorage(tmp_path))
     assert (finding.code, finding.pages) == ("MD-H031", (2,))
+
+
+@pytest.mark.rule("P5")
+@pytest.mark.parametrize("no_data", [40_000, 0.5, None])
+def test_a_no_data_value_that_the_type_cannot_hold_allows_no_empty_page(tmp_path: Path, no_data: float | None) -> None:
+    values = {"a": smooth(1, 1, 40, 50)}
+    make(tmp_path, values, item_storage("SingleTimestep"), (item("a", values["a"], no_data=no_data),))
+    assert codes(FolderStorage(tmp_path)) == []
+    damage(data_file(tmp_path).with_suffix(".idx"), index_change(2, 0))
+    assert codes(FolderStorage(tmp_path)) == ["MD-H031"]
 
 
 @pytest.mark.rule("P7")

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_datasets import Watched, axis, item, item_storage
 
 from mdstudio.engine.errors import BlobChangedError, DamagedDataError, StorageError, UsageError
 from mdstudio.engine.layout.encoding import EncodedStep
@@ -20,6 +19,7 @@ from mdstudio.engine.layout.multi import GroupBase, GroupWriter, empty_base, rea
 from mdstudio.engine.model import Array
 from mdstudio.engine.spatial.tiles import TileGrid
 from mdstudio.engine.storage import FolderStorage
+from tests.engine.made_datasets import Watched, axis, item, item_storage
 
 BLOB = "000-v/L-1/G00000001.dat"
 
