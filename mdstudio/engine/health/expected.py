@@ -139,5 +139,9 @@ class Expectation:
         return found
 
     def may_be_empty(self, item: Item) -> bool:
-        """Whether pages of length 0 may occur."""
-        return item.no_data is not None
+        """Whether pages of length 0 may occur: with a no-data value that the stored type can hold."""
+        value = item.no_data
+        if value is None or item.numpy.kind == "f":
+            return value is not None
+        limits = np.iinfo(item.numpy)
+        return value == value and int(limits.min) <= value <= int(limits.max) and value == int(value)

@@ -282,14 +282,13 @@ def _parse_item(fields: Fields) -> Item:
     name = fields.text("Name")
     if not name:
         raise fields.damaged("Name", "a name")
-    dtype = fields.choice("DataType", {name: name for name in DTYPES})
     return Item(
         name=name,
-        dtype=dtype,
+        dtype=fields.choice("DataType", {name: name for name in DTYPES}),
         unit=fields.text("Unit", ""),
         long_name=fields.text("LongName", ""),
         standard_name=fields.text("StandardName", ""),
-        no_data=_parse_no_data(fields, np.dtype(dtype)),
+        no_data=fields.number("NoData", None),
         missing=fields.numbers("Missing", ()),
         valid_min=fields.number("ValidMin", None),
         valid_max=fields.number("ValidMax", None),
@@ -306,22 +305,6 @@ def _parse_item(fields: Fields) -> Item:
 def _float(fields: Fields, key: str) -> float | None:
     value = fields.number(key, None)
     return None if value is None else float(value)
-
-
-def _parse_no_data(fields: Fields, dtype: np.dtype[Any]) -> int | float | None:
-    """The no-data value, which the stored type must be able to hold."""
-    value: int | float | None = fields.number("NoData", None)
-    if value is None:
-        return None
-    if dtype.kind in "iu":
-        limits = np.iinfo(dtype)
-        fits = value == value and int(limits.min) <= value <= int(limits.max) and value == int(value)
-        value = int(value) if fits else value
-    else:
-        fits = not np.isfinite(float(value)) or abs(value) <= float(np.finfo(dtype).max)
-    if not fits:
-        raise fields.damaged("NoData", f"a value that {dtype.name} can hold")
-    return value
 
 
 def _parse_layers(fields: Fields) -> LayerAxis | None:
