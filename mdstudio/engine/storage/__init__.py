@@ -14,7 +14,7 @@ from mdstudio.engine.storage.protocol import (
     BlockList,
     RangeRead,
 )
-from mdstudio.engine.storage.ranges import plan_requests, read_ranges
+from mdstudio.engine.storage.ranges import plan_requests
 from mdstudio.engine.storage.wrappers import CachingStorage, CountingStorage, Counts, Wrapper
 
 __all__ = [
@@ -32,6 +32,5 @@ __all__ = [
     "Wrapper",
     "open_storage",
     "plan_requests",
-    "read_ranges",
     "redact",
 ]

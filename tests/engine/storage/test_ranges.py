@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from pathlib import Path
 
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
-from mdstudio.engine.errors import BlobChangedError, RangeError
-from mdstudio.engine.storage import CountingStorage, FolderStorage, plan_requests, read_ranges
+from mdstudio.engine.storage import plan_requests
 
 GAP, LARGEST = 60 * 1024, 8 * 1024 * 1024  # as the rule states them
 
@@ -58,47 +56,3 @@ def test_the_requests_hold_every_range_and_split_only_where_the_rule_says(ranges
 )
 def test_the_limits_are_60_kb_and_8_mb(ranges: list[tuple[int, int]], requests: list[tuple[int, int]]) -> None:
     assert [(request.offset, request.count) for request in plan_requests(ranges)] == requests
-
-
-@pytest.mark.rule("P2", "T7")
-@settings(deadline=None)
-@given(ranges=st.lists(st.tuples(st.integers(0, 290_000), st.integers(0, 10_000)), max_size=20))
-def test_the_bytes_come_back_in_the_order_asked(
-    tmp_path_factory: pytest.TempPathFactory, ranges: list[tuple[int, int]]
-) -> None:
-    storage = CountingStorage(FolderStorage(tmp_path_factory.getbasetemp() / "ranges"))
-    data = (bytes(range(251)) * 1200)[:300_000]
-    if not storage.exists("a"):
-        storage.write("a", data)
-    before = storage.snapshot()
-    found = read_ranges(storage, "a", ranges, storage.properties("a").version)
-    assert found == [data[offset : offset + length] for offset, length in ranges]
-    assert storage.delta(before).requests == 1 + len(plan_requests(ranges))
-
-
-def test_a_range_past_the_end_is_refused_and_so_is_another_version(tmp_path: Path) -> None:
-    storage = FolderStorage(tmp_path)
-    version = storage.write("a", bytes(1000))
-    for ranges in ([(990, 20)], [(0, 10), (1000, 1)], [(5000, 1)]):
-        with pytest.raises(RangeError):
-            read_ranges(storage, "a", ranges, version)
-    storage.write("a", bytes(1000))
-    with pytest.raises(BlobChangedError):
-        read_ranges(storage, "a", [(0, 10)], version)
-
-
-def test_without_a_version_all_requests_are_of_the_one_that_the_first_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    storage = FolderStorage(tmp_path)
-    storage.write("a", bytes(1_000_000))
-    read_range = storage.read_range
-
-    def rewritten_after_the_first_read(*arguments: object, **options: object) -> object:
-        result = read_range(*arguments, **options)
-        storage.write("a", bytes(1_000_000))
-        return result
-
-    monkeypatch.setattr(storage, "read_range", rewritten_after_the_first_read)
-    with pytest.raises(BlobChangedError):
-        read_ranges(storage, "a", [(0, 10), (900_000, 10)], None)
