@@ -68,16 +68,32 @@ ALWAYS_INLINE int is_masked(const uint8_t *bitmap, size_t i)
     {                                                                                                                 \
         const X *x = (const X *)compact;                                                                              \
         X *to = (X *)out, p = (X)pattern;                                                                             \
-        size_t used = 0;                                                                                              \
-        for (size_t i = 0; i < n; i++) {                                                                              \
-            if (is_masked(bitmap, i)) {                                                                               \
-                to[i] = p;                                                                                            \
-            } else {                                                                                                  \
-                if (used == valid)                                                                                    \
-                    return 0;                                                                                         \
-                to[i] = x[used++];                                                                                    \
-            }                                                                                                         \
-        }                                                                                                             \
+        size_t used = 0, i = 0;                                                                                        \
+        for (; i + 8 <= n && used + 8 <= valid; i += 8) {                                                              \
+            uint8_t byte = bitmap[i >> 3];                                                                             \
+            if (!byte) {                                                                                               \
+                memcpy(to + i, x + used, 8 * sizeof(X));                                                               \
+                used += 8;                                                                                             \
+            } else if (byte == 0xFF) {                                                                                 \
+                for (int j = 0; j < 8; j++)                                                                            \
+                    to[i + j] = p;                                                                                     \
+            } else {                                                                                                   \
+                for (int j = 0; j < 8; j++) {                                                                          \
+                    int hole = byte >> j & 1;                                                                          \
+                    to[i + j] = hole ? p : x[used];                                                                    \
+                    used += !hole;                                                                                     \
+                }                                                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
+        for (; i < n; i++) {                                                                                           \
+            if (is_masked(bitmap, i)) {                                                                                \
+                to[i] = p;                                                                                             \
+            } else {                                                                                                   \
+                if (used == valid)                                                                                     \
+                    return 0;                                                                                          \
+                to[i] = x[used++];                                                                                     \
+            }                                                                                                          \
+        }                                                                                                              \
         return used == valid;                                                                                         \
     }
 

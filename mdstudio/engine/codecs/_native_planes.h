@@ -185,35 +185,59 @@ struct Sink {
     double scale, offset, factor, first;
 };
 
+/* The chunk of `m` integers at `at` from their planes, `stride` apart; planes above `count` are zero. */
+#ifdef MD_SSE2
+/* Sixteen bytes of plane `p`, or zero where it is not stored. */
+ALWAYS_INLINE __m128i plane_bytes(const uint8_t *planes, size_t stride, int count, int p)
+{
+    return p < count ? _mm_loadu_si128((const __m128i *)(planes + (size_t)p * stride)) : _mm_setzero_si128();
+}
+
+/* Byte planes a (low) and b, interleaved: 16-bit integers of the first or last eight. */
+ALWAYS_INLINE void interleave(__m128i a, __m128i b, int size, __m128i *low, __m128i *high)
+{
+    *low = size == 1 ? _mm_unpacklo_epi8(a, b) : size == 2 ? _mm_unpacklo_epi16(a, b) : _mm_unpacklo_epi32(a, b);
+    *high = size == 1 ? _mm_unpackhi_epi8(a, b) : size == 2 ? _mm_unpackhi_epi16(a, b) : _mm_unpackhi_epi32(a, b);
+}
+
+/* Sixteen integers of `width` bytes, the first planes of `count` at p, to `z`. */
+ALWAYS_INLINE void gather_sixteen(const uint8_t *p, size_t stride, int count, int width, uint8_t *z)
+{
+    __m128i v[8], w[8];
+    for (int b = 0; b < width; b++)
+        v[b] = plane_bytes(p, stride, count, b);
+    /* Pairs of planes become words, pairs of words double words, and so on: v[b] holds part b of `parts` planes. */
+    for (int size = 1; size < width; size *= 2) {
+        int planes = width / size;
+        for (int b = 0; b < planes; b += 2)
+            for (int part = 0; part < size; part++)
+                interleave(v[b * size + part], v[(b + 1) * size + part], size, &w[b * size + 2 * part],
+                           &w[b * size + 2 * part + 1]);
+        for (int b = 0; b < width; b++)
+            v[b] = w[b];
+    }
+    for (int b = 0; b < width; b++)
+        _mm_storeu_si128((__m128i *)(z + 16 * b), v[b]);
+}
+#define GATHER_VECTORS(N, K)                                                                                          \
+    for (; i + 16 <= m; i += 16)                                                                                      \
+        gather_sixteen(planes + at + i, stride, count, N / 8, (uint8_t *)(z + i));
+#else
+#define GATHER_VECTORS(N, K)
+#endif
+
 #define DEFINE_INVERSE(N, K)                                                                                          \
-    /* The chunk of `m` zigzagged integers at `at`, planes `stride` apart; planes above `count` are zero. */          \
-    static void gather_##N(const uint8_t *planes, size_t stride, int count, size_t at, size_t m, K *RESTRICT z)       \
-    {                                                                                                                 \
-        if (count == 0) {                                                                                             \
-            memset(z, 0, m * sizeof(K));                                                                              \
-            return;                                                                                                   \
-        }                                                                                                             \
-        const uint8_t *p = planes + at;                                                                               \
-        if (count == 1 || N == 8) {                                                                                   \
-            for (size_t i = 0; i < m; i++)                                                                            \
-                z[i] = p[i];                                                                                          \
-            return;                                                                                                   \
-        }                                                                                                             \
-        const uint8_t *p1 = p + stride;                                                                               \
-        if (count == 2 || N == 16) {                                                                                  \
-            for (size_t i = 0; i < m; i++)                                                                            \
-                z[i] = (K)(p[i] | (K)((uint32_t)p1[i] << 8));                                                         \
-            return;                                                                                                   \
-        }                                                                                                             \
-        const uint8_t *p2 = p1 + stride;                                                                              \
-        for (size_t i = 0; i < m; i++)                                                                                \
-            z[i] = (K)((uint32_t)p[i] | (uint32_t)p1[i] << 8 | (uint32_t)p2[i] << 16);                                \
-        for (int b = 3; b < count; b++) {                                                                             \
-            const uint8_t *q = p + (size_t)b * stride;                                                                \
-            for (size_t i = 0; i < m; i++)                                                                            \
-                z[i] |= (K)((uint64_t)q[i] << (8 * b));                                                               \
-        }                                                                                                             \
-    }                                                                                                                 \
+    static void gather_##N(const uint8_t *planes, size_t stride, int count, size_t at, size_t m, K *RESTRICT z)        \
+    {                                                                                                                  \
+        size_t i = 0;                                                                                                  \
+        GATHER_VECTORS(N, K)                                                                                           \
+        for (; i < m; i++) {                                                                                           \
+            uint64_t value = 0;                                                                                        \
+            for (int b = 0; b < count; b++)                                                                            \
+                value |= (uint64_t)planes[at + i + (size_t)b * stride] << (8 * b);                                     \
+            z[i] = (K)value;                                                                                           \
+        }                                                                                                              \
+    }                                                                                                                  \
     static int inverse_##N(const uint8_t *planes, int count, size_t rows, size_t columns, int predictor,               \
                            const Sink *sink)                                                                           \
     {                                                                                                                  \

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import struct
 from dataclasses import dataclass
+from functools import lru_cache
 
 from mdstudio.engine.codecs.forms import (
     BACKENDS,
@@ -37,13 +38,12 @@ MAX_HEADER = 96  # the largest header there is, with room to spare
 
 @dataclass(frozen=True, slots=True)
 class Lattice:
-    """x = T(arithmetic(k)), k = base + y, or base + table[y]; then fl32(x + shift) where there is a shift."""
+    """The numbers of x = T(arithmetic(k)); then fl32(x + shift) where there is a shift."""
 
     arithmetic: int
     scale: float
     offset: float
     factor: float = 1.0
-    base: int = 0
     shift: float | None = None
 
 
@@ -53,7 +53,7 @@ class Header:
 
     Attributes:
         pattern, valid: the masked bits and how many elements are not masked; without a mask 0 and all.
-        base: the key (INT, FORD) that k = 0 stands for, or the element's bits (CONST).
+        base: the key (INT, FORD) or the lattice's integer that k = 0 stands for, or the element's bits (CONST).
         shift: FORD: the lowest bits that no element has, left out.
         table: entries of the dictionary or of the rank table.
         check: payload length modulo 65536, deflate only: its decoder does not see bytes that follow the stream.
@@ -113,11 +113,11 @@ def pack(h: Header) -> bytes:
     elif form.map == DICT:
         parts.append(_varint(h.table))
     elif h.lattice is not None:
-        parts.append(_pack_lattice(h.lattice, h.table, h.escapes))
+        parts.append(_pack_lattice(h.lattice, h.base, h.table, h.escapes))
     return b"".join(parts)
 
 
-def _pack_lattice(lattice: Lattice, table: int, escapes: int) -> bytes:
+def _pack_lattice(lattice: Lattice, base: int, table: int, escapes: int) -> bytes:
     omitted = lattice.offset == 0.0 and math.copysign(1.0, lattice.offset) > 0
     flags = (RANK_TABLE if table else 0) | (ESCAPES if escapes else 0) | (NO_OFFSET if omitted else 0)
     first = lattice.arithmetic | (POST_SHIFT if lattice.shift is not None else 0)
@@ -128,7 +128,7 @@ def _pack_lattice(lattice: Lattice, table: int, escapes: int) -> bytes:
         parts.append(struct.pack("<d", lattice.factor))
     if lattice.shift is not None:
         parts.append(struct.pack("<f", lattice.shift))
-    parts.append(_varint(lattice.base << 1 if lattice.base >= 0 else ~(lattice.base << 1)))
+    parts.append(_varint(base << 1 if base >= 0 else ~(base << 1)))
     if table:
         parts.append(_varint(table))
     if escapes:
@@ -186,7 +186,7 @@ def _parse_rest(h: Header, reader: _Reader) -> None:
         if not 0 < h.table <= min(h.coded, MAX_TABLE):
             raise DamagedDataError(f"the dictionary claims {h.table} entries for {h.coded} elements")
     elif form.map == LATTICE:
-        h.lattice = _parse_lattice(h, reader)
+        _parse_lattice(h, reader)
 
 
 def _shift(reader: _Reader, form: Form) -> int:
@@ -195,23 +195,14 @@ def _shift(reader: _Reader, form: Form) -> int:
     return shift
 
 
-def _parse_lattice(h: Header, reader: _Reader) -> Lattice:
-    first, flags = reader.take(1), reader.take(1)
-    arithmetic, shifted = first & ~POST_SHIFT, bool(first & POST_SHIFT)
-    _require(h.form.size == 4 or not shifted, "the lattice is shifted, which is for float32 only")
-    _require(not flags & BY_REFERENCE, "the lattice parameters are by reference, which this build does not read")
-    _require(not flags & ~(RANK_TABLE | ESCAPES | NO_OFFSET), f"the lattice flags {flags:#04x} are unknown")
-    scale = reader.real(8)
-    offset = 0.0 if flags & NO_OFFSET else reader.real(8)
-    factor = reader.real(8) if arithmetic == 4 else 1.0
-    shift = reader.real(4) if shifted else None
+def _parse_lattice(h: Header, reader: _Reader) -> None:
+    first, flags = reader.bytes(2)
+    reals = 1 + (not flags & NO_OFFSET) + (first & ~POST_SHIFT == 4)
+    numbers = reader.bytes(8 * reals + (4 if first & POST_SHIFT else 0))
+    h.lattice = _numbers(first, flags, numbers, h.form.size)
     folded = reader.varint()
-    base = ~(folded >> 1) if folded & 1 else folded >> 1
-    _require(
-        is_lattice(arithmetic, scale, offset, factor, h.form.size) and math.isfinite(shift or 0.0),
-        f"the lattice's numbers {scale!r}, {offset!r}, {factor!r} are not ones of its arithmetic",
-    )
-    _require(abs(base) < MAX_K - (1 << 32), f"the lattice base {base} is out of range")
+    h.base = ~(folded >> 1) if folded & 1 else folded >> 1
+    _require(abs(h.base) < MAX_K - (1 << 32), f"the lattice base {h.base} is out of range")
     if flags & RANK_TABLE:
         h.table = reader.varint()
         _require(0 < h.table <= min(h.coded, MAX_TABLE), f"the rank table claims {h.table} entries")
@@ -219,7 +210,24 @@ def _parse_lattice(h: Header, reader: _Reader) -> Lattice:
     if flags & ESCAPES:
         h.escapes = reader.varint()
         _require(0 < h.escapes <= min(h.coded, MAX_ESCAPES), f"the lattice claims {h.escapes} escapes")
-    return Lattice(arithmetic, scale, offset, factor, base, shift)
+
+
+@lru_cache(maxsize=1024)  # the tiles of an item mostly share them
+def _numbers(first: int, flags: int, data: bytes, size: int) -> Lattice:
+    arithmetic, shifted = first & ~POST_SHIFT, bool(first & POST_SHIFT)
+    _require(size == 4 or not shifted, "the lattice is shifted, which is for float32 only")
+    _require(not flags & BY_REFERENCE, "the lattice parameters are by reference, which this build does not read")
+    _require(not flags & ~(RANK_TABLE | ESCAPES | NO_OFFSET), f"the lattice flags {flags:#04x} are unknown")
+    reals = list(struct.unpack(f"<{len(data) // 8}d", data[: len(data) & ~7]))
+    scale = reals.pop(0)
+    offset = 0.0 if flags & NO_OFFSET else reals.pop(0)
+    factor = reals.pop(0) if arithmetic == 4 else 1.0
+    shift = struct.unpack("<f", data[-4:])[0] if shifted else None
+    _require(
+        is_lattice(arithmetic, scale, offset, factor, size) and math.isfinite(shift or 0.0),
+        f"the lattice's numbers {scale!r}, {offset!r}, {factor!r} are not ones of its arithmetic",
+    )
+    return Lattice(arithmetic, scale, offset, factor, shift)
 
 
 def is_lattice(arithmetic: int, scale: float, offset: float, factor: float, size: int) -> bool:
@@ -241,16 +249,14 @@ class _Reader:
         self.at = at
 
     def take(self, size: int) -> int:
+        return int.from_bytes(self.bytes(size), "little")
+
+    def bytes(self, size: int) -> bytes:
         at = self.at
         self.at = at + size
         if self.at > len(self._block):
             raise IndexError
-        return int.from_bytes(self._block[at : self.at], "little")
-
-    def real(self, size: int) -> float:
-        raw = self.take(size).to_bytes(size, "little")
-        value: float = struct.unpack("<d" if size == 8 else "<f", raw)[0]
-        return value
+        return bytes(self._block[at : self.at])
 
     def varint(self) -> int:
         value, self.at = _varint_at(self._block, self.at)

@@ -77,10 +77,10 @@ def _unpack_lattice(h: Header, data: memoryview, shape: tuple[int, int, int, int
         ranks = np.empty(h.table, dtype=np.uint32)
         kernels.unpack_keys(data[:at], 4, 4, 1, h.table, D1, ranks, 4, 0, 0, 0)
         table = np.empty(h.table, dtype=out.dtype)
-        kernels.lattice_values(ranks.astype(np.int64) + lattice.base, table, size, *numbers)
+        kernels.lattice_values(ranks.astype(np.int64) + h.base, table, size, *numbers)
         fits = kernels.unpack_table(data[at:end], *shape, out, size, table)
     else:
-        fits = kernels.unpack_lattice(data[at:end], *shape, out, size, *numbers, lattice.base)
+        fits = kernels.unpack_lattice(data[at:end], *shape, out, size, *numbers, h.base)
     if not fits:
         raise DamagedDataError("a lattice integer is out of range")
     if lattice.shift is not None:

@@ -250,8 +250,8 @@ class Tile:
         if missed < 0 or high - low >= 1 << 32 or max(abs(low), abs(high)) >= 1 << 51:
             return None
         narrow, width = _narrow(k, 8, 1, low + (1 << 63), high + (1 << 63))
-        lattice = Lattice(hint.arithmetic, hint.scale, hint.offset, hint.factor, low)
-        mapped = _Mapped(narrow, width, lattice=lattice, escapes=escapes[:missed].copy() if missed else None)
+        lattice = Lattice(hint.arithmetic, hint.scale, hint.offset, hint.factor)
+        mapped = _Mapped(narrow, width, base=low, lattice=lattice, escapes=escapes[:missed].copy() if missed else None)
         mapped.steps = high - low + 1
         return _ranked(mapped)
 

@@ -115,9 +115,11 @@ def test_numbers_out_of_range_are_refused() -> None:
     planes = bytes(range(8))
 
     def lattice(**changes: object) -> bytes:
-        numbers: dict[str, object] = {"arithmetic": 1, "scale": 0.5, "offset": 1.0, **changes}
+        numbers: dict[str, object] = {"arithmetic": 1, "scale": 0.5, "offset": 1.0, "base": 0, **changes}
+        base = numbers.pop("base")
         form = Form(STORED, LATTICE, D1, 1, 8, 0, 1)
-        return stored(Header(form, 1, 8, lattice=Lattice(**numbers)), planes)  # type: ignore[arg-type]
+        header = Header(form, 1, 8, base=base, lattice=Lattice(**numbers))  # type: ignore[arg-type]
+        return stored(header, planes)
 
     assert decode("ZstdAuto", lattice(), floats) is not None
     for changes in (

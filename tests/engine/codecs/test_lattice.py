@@ -53,7 +53,7 @@ def block_of(arithmetic: int, dtype: str, s: float, o: float, d: float, shift: f
     """A stored block of the integers K, built by hand."""
     k = np.array(K, dtype=np.uint16)
     form = Form(STORED, LATTICE, NONE, 2, 8 if dtype == "float32" else 9, 0, 2)
-    header = Header(form, 1, k.size, lattice=Lattice(arithmetic, s, o, d, 0, shift))
+    header = Header(form, 1, k.size, lattice=Lattice(arithmetic, s, o, d, shift))
     return pack(header) + k.view(np.uint8).reshape(-1, 2).T.tobytes()
 
 
