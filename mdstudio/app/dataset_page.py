@@ -9,6 +9,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
+from mdstudio.app import formats
 from mdstudio.app.reading import Reader, unexpected
 from mdstudio.app.session import DatasetSession
 from mdstudio.app.tabs import TabLook, ViewTabs
@@ -27,7 +28,7 @@ def all_views() -> Sequence[ViewSpec]:
 
 
 class DatasetPage(Ground):
-    """Signals: `looked` when title or state changed, `status` with words of a view, `view_changed` with a view's key."""
+    """Signals: `looked` when title or state changed, `status` with words of a view, `view_changed` with its key."""
 
     looked = Signal()
     status = Signal(str)
@@ -98,6 +99,22 @@ class DatasetPage(Ground):
     def view(self, key: str = "") -> QWidget | None:
         """A view that was made; the one at the front by default."""
         return self._made.get(key or self.view_key())
+
+    def verdict(self) -> str:
+        """Status of the document: "bad" where it cannot be opened, "advice" where a guard holds, else ""."""
+        dataset = self.session.dataset
+        if dataset is None:
+            return "bad" if self.session.error is not None else ""
+        return "advice" if dataset.guards else ""
+
+    def facts(self) -> str:
+        """One line on the document: what it holds, why it cannot be opened, or that it is being opened."""
+        dataset, error = self.session.dataset, self.session.error
+        if dataset is None:
+            return error.message if error else "opening\u2026"
+        metadata = dataset.metadata
+        steps = formats.plural(len(metadata.times), "step")
+        return f"{formats.plural(len(metadata.items), 'item')}, {steps}, {metadata.storage.storage_type}"
 
     def command_text(self) -> str:
         """The command that does what the view at the front shows."""

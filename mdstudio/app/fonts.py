@@ -1,4 +1,4 @@
-"""The bundled families and the type scale. Fonts are set by `setFont`, never by a style sheet (it cannot say `tnum`)."""
+"""The bundled families and the type scale. Fonts are set by `setFont`, never by a sheet (it cannot say `tnum`)."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import argparse
 import sys
 from collections.abc import Callable, Mapping
 
-from PySide6.QtCore import QRectF, Qt
+from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QApplication, QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
@@ -20,29 +20,49 @@ from mdstudio.app.fonts import Role
 from mdstudio.app.theme import Theme
 from mdstudio.app.tokens import DARK, LIGHT, SERIES, STATUSES, TEXTS, contrast
 from mdstudio.app.widgets import (
-    Badge, Bar, Button, Card, Cell, Column, Combo, Ground, Icon, KeyValueList, Label, LineEdit, PrimaryButton, Segmented,
-    StateStack, Table, fill_status,
+    Badge,
+    Bar,
+    Button,
+    Card,
+    Cell,
+    Column,
+    Combo,
+    Ground,
+    Icon,
+    KeyValueList,
+    Label,
+    LineEdit,
+    PrimaryButton,
+    Segmented,
+    StateStack,
+    Table,
+    fill_status,
 )
 from mdstudio.engine.errors import AccessError
 
 SIZE = (1440, 1350)
-_SHOWN = ("window", "panel", "surface", "sunken", "hover", "line", "line2", "nodata", *TEXTS, "accent", "accentbg", "ok",
-          "advice", "bad", "unreadable", "info", "unknown", "explain", *SERIES)
+_SHOWN = ("window", "panel", "surface", "sunken", "hover", "line", "line2", "nodata", *TEXTS, "accent", "accentbg",
+          "ok", "advice", "bad", "unreadable", "info", "unknown", "explain", *SERIES)
 _WITH_RATIO = {*TEXTS, "accent", "ok", "advice", "bad", "unreadable", "info", "unknown", "explain", *SERIES}
 _ROLES: tuple[tuple[str, Role, str], ...] = (
     ("hero 24/32 600", "hero", "Open a dataset"), ("title 20/28 600", "title", "gridmet-daily-2019"),
     ("metric 17/22 600", "metric", "SingleTimestep  24.6 %"), ("section 14/20 600", "section", "Ratio per timestep"),
     ("body 13/20 400", "body", "See what is in a dataset"), ("dense 12/16 400", "dense", "0123456789  tabular, tables"),
-    ("caption 11/16 500", "caption-medium", "maps per ms, axis labels"), ("over 10/14 600 +0.5", "over", "Storage type"),
+    ("caption 11/16 500", "caption-medium", "maps per ms, axis labels"),
+    ("over 10/14 600 +0.5", "over", "Storage type"),
     ("mono 11/16 500", "mono-small", "az://metocean/prod 9F02 71C4"),
 )
 _MEASURES = (("Top bar, view row", "44"), ("Control height", "30, dense 26"), ("Table row", "28, header 30"),
              ("Card padding", "14 / 10"), ("Gap between cards", "10"), ("Page margin", "18"), ("Places width", "256"),
              ("Side panel", "284 \u2013 300"), ("Status bar", "26"), ("Radius", "4 \u00b7 6 \u00b7 8"),
              ("Jobs dock", "34 closed"), ("Focus ring", "2 px accent"))
-_ICONS = ("folder cloud clock grid mesh overview storage health map series meta trial search copy terminal reload play "
-          "pause prev next lock pin pan rect poly transect export plus close chev chevd sun moon settings file explain "
-          "compare more jobs treemap link wrench eye stop key layers cube import trash keyboard sidebar home check").split()
+_ICONS = (
+    "folder", "cloud", "clock", "grid", "mesh", "overview", "storage", "health", "map", "series", "meta", "trial",
+    "search", "copy", "terminal", "reload", "play", "pause", "prev", "next", "lock", "pin", "pan", "rect", "poly",
+    "transect", "export", "plus", "close", "chev", "chevd", "sun", "moon", "settings", "file", "explain", "compare",
+    "more", "jobs", "treemap", "link", "wrench", "eye", "stop", "key", "layers", "cube", "import", "trash",
+    "keyboard", "sidebar", "home", "check",
+)
 _SPACES = (2, 4, 6, 8, 10, 12, 14, 18, 24, 32)
 
 
@@ -219,9 +239,9 @@ def _maps() -> Card:
             light = colormaps.lightness(table)
             painter.setPen(QPen(Theme.current().color("text3"), 1.2))
             left = rect.right() - 62
-            points = [(left + 62 * i / 255, rect.bottom() - 1 - float(light[i]) * (rect.height() - 2)) for i in range(256)]
-            for (x0, y0), (x1, y1) in zip(points, points[1:], strict=False):
-                painter.drawLine(x0, y0, x1, y1)  # type: ignore[call-overload]
+            high = rect.height() - 2
+            painter.drawPolyline([QPointF(left + 62 * i / 255, rect.bottom() - 1 - float(light[i]) * high)
+                                  for i in range(256)])
 
         card.body.addWidget(_Painted(0, 14, ramp, f"Colour map {name}"))
     card.body.addStretch(1)
@@ -277,7 +297,8 @@ def _controls() -> Card:
 
 
 def _table() -> Card:
-    card = Card("Table", "numbers right, tabular; bar beside its number; one hairline a row; selection = tint + 3 px edge")
+    card = Card("Table", "numbers right, tabular; bar beside its number; one hairline a row; selection = tint + edge",
+                margins=(2, 10, 2, 4))
     table = Table([Column("Item", stretch=True), Column("Type", "mono", 90), Column("Raw MB", "number", 90),
                    Column("Stored MB", "number", 100), Column("Ratio", "bar", 140, role="dense-strong"),
                    Column("Health", "badge", 120)], "Items")
@@ -293,7 +314,6 @@ def _table() -> Card:
     ])
     table.fit_height()
     table.select_row(0)
-    card.layout().setContentsMargins(2, 10, 2, 4)
     card.head.setContentsMargins(12, 0, 12, 0)
     card.body.addWidget(table)
     return card

@@ -22,7 +22,17 @@ from mdstudio.app.listing import is_remote
 from mdstudio.app.reading import Reader
 from mdstudio.app.recipe_box import RecipeBox
 from mdstudio.app.session import short_name
-from mdstudio.app.widgets import Button, Card, Ground, IconButton, KeyValueList, Label, LineEdit, PrimaryButton, StateStack
+from mdstudio.app.widgets import (
+    Button,
+    Card,
+    Ground,
+    IconButton,
+    KeyValueList,
+    Label,
+    LineEdit,
+    PrimaryButton,
+    StateStack,
+)
 from mdstudio.engine.errors import Cancelled, MdError
 from mdstudio.engine.model import Description
 from mdstudio.engine.progress import Progress
@@ -270,8 +280,9 @@ class ImportDialog(QDialog):
         kind = "TimeSeries" if storage_type == "TimeSeries" else "grid"
         default = next(entry for entry in self._defaults if entry.kind == kind)
         origin = "the code default" if default.origin == "default" else default.origin
-        return (f"{RECOMMENDED_COMPRESSION} is recommended for grids, meshes and TimeSeries, ZstdFastAuto for data that is "
-                f"written in a hurry or appended to often. Not given, Compression would be {default.value} ({origin}).")
+        return (f"{RECOMMENDED_COMPRESSION} is recommended for grids, meshes and TimeSeries, ZstdFastAuto for data "
+                "that is written in a hurry or appended to often. "
+                f"Not given, Compression would be {default.value} ({origin}).")
 
     def _browse(self) -> None:
         start = os.path.dirname(self.target.text()) or self._folder

@@ -1,4 +1,4 @@
-"""The form of the import parameters: name as persisted, a control, one line of description, what is wrong with a value."""
+"""The form of the import parameters: name as persisted, a control, a line of description, what is wrong with it."""
 
 from __future__ import annotations
 

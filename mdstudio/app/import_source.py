@@ -121,11 +121,13 @@ class SourceCard(Card):
              Cell(formats.megabytes(_raw(description, item)))]
             for item, taken in zip(description.items, self._taken, strict=True)
         ])
-        self._count.setText(f"{sum(self._taken)} of {len(self._taken)} \u00b7 {formats.plural(len(times), 'step')} each")
+        steps = formats.plural(len(times), "step")
+        self._count.setText(f"{sum(self._taken)} of {len(self._taken)} \u00b7 {steps} each")
         dropped = description.dropped
         self._dropped.setVisible(bool(dropped))
         if dropped:
-            self._dropped.set_badge(f"{formats.plural(len(dropped), 'thing')} of the source left out or changed", "info")
+            things = formats.plural(len(dropped), "thing")
+            self._dropped.set_badge(f"{things} of the source left out or changed", "info")
             self._dropped.setToolTip("\n".join(f"{entry.what}: {entry.reason}" for entry in dropped))
 
 

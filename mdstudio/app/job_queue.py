@@ -153,7 +153,7 @@ class JobQueue(QObject):
         self.changed.emit()
 
     def _poll(self) -> None:
-        ended = []
+        ended: list[Job] = []
         told = False
         for job in self.jobs:
             if job.process is None or not job.live:

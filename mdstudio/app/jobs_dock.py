@@ -62,8 +62,9 @@ class JobsDock(Ground):
         row.addWidget(self._mini_text)
         row.addWidget(self.toggle)
         self.header.double_clicked.connect(lambda: self.set_open(not self.is_open(), by_person=True))
-        self.table = Table([Column("Job", stretch=True), Column("Progress", "bar", 210, role="dense-strong", bar_width=130), Column("Done", "number", 160),
-                            Column("Time", width=130), Column("State", "badge", 104)], "Jobs")
+        self.table = Table([
+            Column("Job", stretch=True), Column("Progress", "bar", 210, role="dense-strong", bar_width=130),
+            Column("Done", "number", 160), Column("Time", width=130), Column("State", "badge", 104)], "Jobs")
         self.table.horizontalHeader().hide()
         self.table.verticalHeader().setDefaultSectionSize(ROW)
         self.table.row_selected.connect(lambda _: self._enable())
@@ -236,8 +237,8 @@ def log_text(job: Job) -> str:
 
 
 def _summary(jobs: list[Job]) -> str:
-    counts = {word: sum(job.state in states for job in jobs) for word, states in (
-        ("running", ("running", "cancelling")), ("waiting", ("waiting",)), ("failed", ("failed",)), ("done", ("done",)))}
+    words = {"running": "running", "cancelling": "running", "waiting": "waiting", "failed": "failed", "done": "done"}
+    counts = {word: sum(words.get(job.state) == word for job in jobs) for word in dict.fromkeys(words.values())}
     return ", ".join(f"{formats.count(count)} {word}" for word, count in counts.items() if count) or "none yet"
 
 
@@ -248,12 +249,15 @@ def _row(job: Job) -> list[Cell]:
     counted = f"{formats.count(job.done)} of {formats.count(job.total)} {job.unit}" if job.total else formats.DASH
     time_text = ""
     if job.state == "running":
-        time_text = f"{formats.duration(max(1.0, job.eta))} left" if job.eta is not None else "starting" if not job.total else ""
+        if job.eta is not None:
+            time_text = f"{formats.duration(max(1.0, job.eta))} left"
+        elif not job.total:
+            time_text = "starting"
     elif job.state == "done":
         time_text = f"in {formats.duration(float(job.summary.get('seconds', job.seconds)))}"
     colour = {"done": "ok-fill", "failed": "bad-fill"}.get(job.state, "accent")
     return [
-        Cell(f"{job.what}  {job.title}", f"to {short_name(job.target)}" if not job.message else job.message, icon, token,
+        Cell(f"{job.what}  {job.title}", job.message or f"to {short_name(job.target)}", icon, token,
              tip=job.message or job.target),
         Cell(percent, bar=fraction, bar_token=colour, muted=fraction is None),
         Cell(counted, muted=not job.total),

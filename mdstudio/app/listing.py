@@ -1,4 +1,4 @@
-"""What lies at a place and one level below it: the jobs behind the tree. Worker threads only; no Qt, no data is read."""
+"""What lies at a place and one level below it: the jobs behind the tree. Worker threads only; reads no data."""
 
 from __future__ import annotations
 
@@ -74,9 +74,9 @@ def list_level(location: str, progress: Progress) -> list[Entry]:
         kind: EntryKind = "dataset" if storage.exists(f"{name}/dataset.json") else "folder"
         entries.append(Entry(name, join(location, name), kind))
     if not is_remote(location):
-        for blob in sorted(blobs, key=lambda b: b.name.casefold()):
-            if blob.name.lower().endswith(SOURCE_SUFFIXES):
-                entries.append(Entry(blob.name, join(location, blob.name), "source"))
+        names = sorted((blob.name for blob in blobs), key=str.casefold)
+        entries += [Entry(name, join(location, name), "source") for name in names
+                    if name.lower().endswith(SOURCE_SUFFIXES)]
     order = {"folder": 1, "dataset": 0, "source": 2}
     return sorted(entries, key=lambda entry: order[entry.kind])
 

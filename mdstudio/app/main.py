@@ -67,12 +67,11 @@ def _size(text: str) -> tuple[int, int]:
 
 def _grab(window: object, options: argparse.Namespace) -> None:
     """Show a view, wait for it, write a picture and end: for screenshots."""
-    from mdstudio.app.dataset_page import DatasetPage
     from mdstudio.app.window import MainWindow
 
     assert isinstance(window, MainWindow)
-    page = window.page()
-    if isinstance(page, DatasetPage) and options.view:
+    page = window.documents.dataset_page()
+    if page and options.view:
         page.show_view(options.view)
 
     def finish() -> None:

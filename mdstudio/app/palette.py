@@ -32,6 +32,7 @@ class Palette(QFrame):
         self.setObjectName("card")
         self.setAccessibleName("Commands")
         self._field = field
+        self._window = parent
         self._offer = offer
         self._hits: list[Hit] = []
         self._list = QListWidget(self)
@@ -108,7 +109,7 @@ class Palette(QFrame):
     def _place(self) -> None:
         width = max(self._field.width(), 380)
         rows = min(_ROWS, self._list.count())
-        corner = self._field.mapTo(self.parentWidget(), QPoint(self._field.width() - width, self._field.height() + 4))
+        corner = self._field.mapTo(self._window, QPoint(self._field.width() - width, self._field.height() + 4))
         self.setGeometry(corner.x(), corner.y(), width, 28 * rows + 12)
 
     def _run(self, row: int) -> None:

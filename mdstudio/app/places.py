@@ -5,11 +5,26 @@ from __future__ import annotations
 from typing import cast
 
 from PySide6.QtCore import (
-    QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, QSize, QSortFilterProxyModel, Qt, Signal,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPoint,
+    QRect,
+    QRectF,
+    QSize,
+    QSortFilterProxyModel,
+    Qt,
+    Signal,
 )
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPen
 from PySide6.QtWidgets import (
-    QAbstractItemView, QHBoxLayout, QMenu, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTreeView, QVBoxLayout,
+    QAbstractItemView,
+    QHBoxLayout,
+    QMenu,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTreeView,
+    QVBoxLayout,
     QWidget,
 )
 
@@ -182,7 +197,7 @@ class _Tree(QTreeView):
     def drawRow(self, painter: QPainter, option: QStyleOptionViewItem,
                 index: QModelIndex | QPersistentModelIndex) -> None:
         """Without the style's own selection panel, which would show beside the tint."""
-        option.state &= ~QStyle.StateFlag.State_Selected  # type: ignore[attr-defined]
+        option.state &= ~QStyle.StateFlag.State_Selected
         super().drawRow(painter, option, index)
 
 
@@ -200,7 +215,7 @@ class _RowDelegate(QStyledItemDelegate):
             return
         theme = Theme.current()
         tree = cast(_Tree, self.parent())
-        rect: QRect = option.rect  # type: ignore[attr-defined]
+        rect: QRect = option.rect
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if node.kind == "section":
@@ -210,7 +225,7 @@ class _RowDelegate(QStyledItemDelegate):
             painter.restore()
             return
         chosen = tree.selectionModel().isSelected(cast(QModelIndex, index))
-        hover = bool(option.state & QStyle.StateFlag.State_MouseOver)  # type: ignore[attr-defined]
+        hover = bool(option.state & QStyle.StateFlag.State_MouseOver)
         self._ground(painter, rect, tree, index, chosen, hover and node.kind != "note")
         middle = rect.y() + rect.height() / 2
         x = float(_ICON_X) + (4 if node.depth and node.kind not in ("folder", "container") else 0)

@@ -6,7 +6,7 @@ import json
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from PySide6.QtCore import QByteArray, QSettings, QStandardPaths
 
@@ -41,7 +41,7 @@ class Preferences:
     @property
     def scheme(self) -> Mode:
         value = self._settings.value("look/scheme", "system")
-        return cast(Mode, value) if value in ("system", "light", "dark") else "system"
+        return value if value in ("system", "light", "dark") else "system"
 
     @scheme.setter
     def scheme(self, mode: Mode) -> None:

@@ -18,7 +18,7 @@ class RecipeBox(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._recipe: Recipe | None = None
-        self.form = Segmented([("command", "Command"), ("python", "Python"), ("json", "JSON")], "Spelling of the recipe")
+        self.form = Segmented([("command", "Command"), ("python", "Python"), ("json", "JSON")], "Spelling")
         self.copy = Button("Copy", "copy", dense=False)
         self.text = QPlainTextEdit()
         self.text.setReadOnly(True)

@@ -7,7 +7,16 @@ import math
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFocusEvent, QPainter, QPaintEvent, QPen, QPolygonF
-from PySide6.QtWidgets import QAbstractButton, QFrame, QGridLayout, QHBoxLayout, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
 from mdstudio.app import colormaps, fonts, formats, icons
 from mdstudio.app.preferences import Recent
@@ -153,7 +162,8 @@ class _DropTarget(QWidget):
         painter.setFont(fonts.font("dense"))
         painter.drawText(QRectF(0, 185, self.width(), 18), middle,
                          "MD datasets open as they are, NetCDF files open for an import.")
-        painter.drawText(QRectF(0, 204, self.width(), 18), middle, "Opening reads an index of a few KB, never the data.")
+        painter.drawText(QRectF(0, 204, self.width(), 18), middle,
+                         "Opening reads an index of a few KB, never the data.")
         painter.end()
 
 
@@ -173,8 +183,7 @@ def _picture(painter: QPainter, at: QPointF) -> None:
             painter.setBrush(colour(value, alpha))
             painter.drawRoundedRect(QRectF(at.x() + 21 * column, at.y() + 21 * row, 18.5, 18.5), 3, 3)
     left = at.x() + 152
-    points = [[QPointF(left + 28 * i + (7 * ((i + j) % 2) - 3 if 0 < i < 4 else (2 - j) * 1.5),
-                       at.y() + 26 * j + (5 * ((i * j) % 2) - 2 if 0 < j < 4 else 0)) for i in range(5)] for j in range(5)]
+    points = [[_node(left, at.y(), i, j) for i in range(5)] for j in range(5)]
     painter.setPen(QPen(Theme.current().color("surface"), 1.6))
     for j in range(4):
         for i in range(4):
@@ -184,6 +193,13 @@ def _picture(painter: QPainter, at: QPointF) -> None:
             painter.drawPolygon(QPolygonF([a, b, c]))
             painter.setBrush(colour(value + 0.05))
             painter.drawPolygon(QPolygonF([a, c, d]))
+
+
+def _node(left: float, top: float, i: int, j: int) -> QPointF:
+    """A node of the patch, off its square place by a little."""
+    aside = 7 * ((i + j) % 2) - 3 if 0 < i < 4 else (2 - j) * 1.5
+    down = 5 * ((i * j) % 2) - 2 if 0 < j < 4 else 0
+    return QPointF(left + 28 * i + aside, top + 26 * j + down)
 
 
 class _Way(QAbstractButton):

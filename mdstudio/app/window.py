@@ -4,36 +4,42 @@ long as it does: the reader, the queue of jobs, the preferences.
 
 from __future__ import annotations
 
-import datetime
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from functools import partial
 
-from PySide6.QtCore import QMimeData, Qt, QTimer
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDragLeaveEvent, QDropEvent, QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import (
+    QCloseEvent,
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDropEvent,
+    QKeySequence,
+    QResizeEvent,
+    QShortcut,
+)
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
-from mdstudio.app import dialogs, formats, listing
+from mdstudio.app import dialogs, listing
 from mdstudio.app.commands import COMMANDS
 from mdstudio.app.dataset_page import DatasetPage, ViewSpec, all_views
+from mdstudio.app.documents import Documents
 from mdstudio.app.job_queue import Job, JobQueue
 from mdstudio.app.jobs_dock import JobsDock
+from mdstudio.app.library import Library
 from mdstudio.app.palette import Hit, Palette
+from mdstudio.app.panes import dropped, step_pane
 from mdstudio.app.places import Places
 from mdstudio.app.places_model import PlacesModel
-from mdstudio.app.preferences import Preferences, Recent
+from mdstudio.app.preferences import Preferences
 from mdstudio.app.reading import Reader
-from mdstudio.app.session import DatasetSession, short_name
+from mdstudio.app.session import short_name
 from mdstudio.app.start import StartPage
 from mdstudio.app.statusbar import StatusBar
-from mdstudio.app.tabs import TabLook
 from mdstudio.app.theme import Mode, Theme
 from mdstudio.app.topbar import TopBar
 from mdstudio.app.widgets import Ground
 from mdstudio.engine.errors import Cancelled, MdError
-
-if TYPE_CHECKING:
-    from mdstudio.engine.layout.metadata import Metadata
 
 NARROW = 1100  # below it the places give way
 _FILES = "NetCDF (*.nc *.nc4 *.cdf *.netcdf *.h5 *.hdf5 *.he5);;Any file (*)"
@@ -45,11 +51,8 @@ class MainWindow(QMainWindow):
     def __init__(self, preferences: Preferences, views: Callable[[], Sequence[ViewSpec]] = all_views) -> None:
         super().__init__()
         self.preferences = preferences
-        self._views = views
         self.reader = Reader(self)
         self.queue = JobQueue(preferences.workers, self)
-        self.pages: list[QWidget] = []
-        self._place_locations = preferences.places
         self.setWindowTitle("MD Studio")
         self.setAcceptDrops(True)
         self.setMinimumSize(720, 480)
@@ -62,12 +65,12 @@ class MainWindow(QMainWindow):
         self.jobs = JobsDock(self.queue)
         self.statusbar = StatusBar()
         self._lay_out()
+        self.library = Library(preferences, self.places, self.start, self)
+        self.documents = Documents(self.topbar.tabs, self.stack, self.start, self.reader, views, self)
         self.palette_list = Palette(self.topbar.search, self._hits, self)
         self._connect()
         self._add_shortcuts()
-        self._show_recents()
-        self.places_model.set_places(self._place_locations)
-        self._add_page(self.start, "Start", TabLook("overview"))
+        self._page_shown()
         self.restoreGeometry(preferences.state("geometry"))
         self.setFocus()
 
@@ -79,9 +82,9 @@ class MainWindow(QMainWindow):
             return
         if not listing.is_remote(location):
             location = os.path.abspath(os.path.expanduser(location))
-        page = self._page_of(location)
+        page = self.documents.find(location)
         if page is not None:
-            self.stack_page(page)
+            self.documents.bring(page)
             return
         self.statusbar.set_words(f"opening {short_name(location)}\u2026")
         self.reader.submit(f"probe/{location}", lambda progress: listing.probe(location),
@@ -89,11 +92,11 @@ class MainWindow(QMainWindow):
 
     def open_dataset(self, location: str) -> DatasetPage:
         """A tab for a dataset, made or brought to the front; its metadata is read."""
-        known = self._page_of(location)
+        known = self.documents.find(location)
         if known is not None:
-            self.stack_page(known)
+            self.documents.bring(known)
             return known
-        page = self._new_page(location)
+        page = self.documents.add(location)
         page.open()
         return page
 
@@ -105,17 +108,6 @@ class MainWindow(QMainWindow):
         dialog = ImportDialog(tuple(sources), folder, self.reader, self)
         dialog.submitted.connect(self._import)
         dialog.show()
-
-    def add_place(self, location: str) -> None:
-        """Put a folder or container into the tree and list it."""
-        if location not in self._place_locations:
-            self._place_locations = [*self._place_locations, location]
-            self._store_places()
-        self.places.expand(location)
-
-    def remove_place(self, location: str) -> None:
-        self._place_locations = [place for place in self._place_locations if place != location]
-        self._store_places()
 
     # -- commands (named in `commands`) --------------------------------------------------------------------------------
 
@@ -149,29 +141,25 @@ class MainWindow(QMainWindow):
             self._follow(self.queue.add(recipe, "Make", make_sample))
 
     def reload(self) -> None:
-        page = self.page()
-        if isinstance(page, DatasetPage):
+        if page := self.documents.dataset_page():
             page.open()
 
     def copy_command(self) -> None:
-        page = self.page()
-        if isinstance(page, DatasetPage):
+        if page := self.documents.dataset_page():
             page.copy_command()
 
     def next_tab(self) -> None:
-        self._step_tab(1)
+        self.documents.step(1)
 
     def previous_tab(self) -> None:
-        self._step_tab(-1)
+        self.documents.step(-1)
 
     def close_tab(self) -> None:
-        self._close_page(self.topbar.tabs.currentIndex())
+        self.documents.close_page(self.topbar.tabs.currentIndex())
 
     def new_tab(self) -> None:
         """Bring the Start screen to the front."""
-        if self.start not in self.pages:
-            self._add_page(self.start, "Start", TabLook("overview"))
-        self.stack_page(self.start)
+        self.documents.show_start()
 
     def toggle_jobs(self) -> None:
         self.jobs.show()
@@ -181,8 +169,8 @@ class MainWindow(QMainWindow):
         self.places.setVisible(not self.places.isVisible())
 
     def toggle_side_panel(self) -> None:
-        page = self.page()
-        toggle = getattr(page.view() if isinstance(page, DatasetPage) else None, "toggle_side_panel", None)
+        page = self.documents.dataset_page()
+        toggle = getattr(page.view() if page else None, "toggle_side_panel", None)
         if toggle is not None:
             toggle()
 
@@ -209,8 +197,8 @@ class MainWindow(QMainWindow):
         if self.palette_list.isVisible():
             self.palette_list.close_list()
             return
-        page = self.page()
-        if isinstance(page, DatasetPage) and page.session.cancel():
+        page = self.documents.dataset_page()
+        if page and page.session.cancel():
             self.statusbar.set_words("Reading stopped")
         else:
             self.reader.cancel_all("probe/")
@@ -219,113 +207,32 @@ class MainWindow(QMainWindow):
         self.preferences.scheme = mode
         Theme.current().set_mode(mode)
 
-    # -- pages --------------------------------------------------------------------------------------------------------
+    # -- the page at the front --------------------------------------------------------------------------------------
 
-    def page(self) -> QWidget | None:
-        """The page at the front."""
-        index = self.topbar.tabs.currentIndex()
-        return self.pages[index] if 0 <= index < len(self.pages) else None
-
-    def stack_page(self, page: QWidget) -> None:
-        """Bring a page to the front."""
-        self.topbar.tabs.setCurrentIndex(self.pages.index(page))
-
-    def _page_of(self, location: str) -> DatasetPage | None:
-        pages = (page for page in self.pages if isinstance(page, DatasetPage))
-        return next((page for page in pages if page.session.location == location), None)
-
-    def _new_page(self, location: str) -> DatasetPage:
-        page = DatasetPage(DatasetSession(location, self.reader), views=self._views)
-        page.looked.connect(lambda: self._page_looked(page))
-        page.status.connect(self.statusbar.set_words)
-        page.view_changed.connect(self._view_changed)
-        page.session.opened.connect(lambda: self._remember(page))
-        self._add_page(page, page.session.title, TabLook("grid"))
-        return page
-
-    def _add_page(self, page: QWidget, title: str, look: TabLook) -> None:
-        self.pages.append(page)
-        self.stack.addWidget(page)
-        tabs = self.topbar.tabs
-        tabs.blockSignals(True)
-        index = tabs.addTab(title)
-        tabs.set_tab(index, title, look)
-        tabs.setCurrentIndex(index)
-        tabs.blockSignals(False)
-        self._page_shown(index)
-
-    def _close_page(self, index: int) -> None:
-        if not 0 <= index < len(self.pages):
-            return
-        page = self.pages.pop(index)
-        self.stack.removeWidget(page)
-        tabs = self.topbar.tabs
-        tabs.blockSignals(True)
-        tabs.removeTab(index)
-        tabs.blockSignals(False)
-        if isinstance(page, DatasetPage):
-            page.close_session()
-            page.deleteLater()
-        else:
-            page.setParent(None)
-        if not self.pages:
-            self.new_tab()
-        self._page_shown(tabs.currentIndex())
-
-    def _page_shown(self, index: int) -> None:
-        page = self.page()
-        if page is None or index < 0:
-            return
-        self.stack.setCurrentWidget(page)
-        self._page_looked(page)
-        if isinstance(page, DatasetPage):
-            self.places.show_current(page.session.location)
-            self._view_changed(page.view_key())
-        else:
-            self.places.show_current("")
-            self._view_changed("start")
+    def _page_shown(self) -> None:
+        page = self.documents.dataset_page()
+        self.places.show_current(page.session.location if page else "")
+        self._view_changed(page.view_key() if page else "start")
 
     def _page_looked(self, page: QWidget) -> None:
-        """Title and state of a page changed: its tab and, if it is at the front, the status bar follow."""
-        if page not in self.pages:
+        """Title and state of a page changed: if it is at the front, title and status bar follow."""
+        if page is not self.documents.front():
             return
-        front = page is self.page()
         if not isinstance(page, DatasetPage):
-            if front:
-                self.setWindowTitle("MD Studio")
-                self.statusbar.set_place("Ready", "nothing open" if len(self.pages) == 1 else "")
+            self.setWindowTitle("MD Studio")
+            self.statusbar.set_place("Ready", "nothing open" if len(self.documents.pages) == 1 else "")
             return
-        session, tabs, index = page.session, self.topbar.tabs, self.pages.index(page)
-        dataset = session.dataset
-        guards = dataset.guards if dataset else ()
-        status = "bad" if session.error is not None and dataset is None else "advice" if guards else ""
-        tabs.set_tab(index, session.title, TabLook(dataset.metadata.kind if dataset else "grid", status))
-        tabs.setTabToolTip(index, session.location.split("?", 1)[0])
-        if front:
-            self.setWindowTitle(f"{session.title} \u2014 MD Studio")
-            kind = "Azure" if listing.is_remote(session.location) else "local folder"
-            words = _facts(dataset.metadata) if dataset else session.error.message if session.error else "opening\u2026"
-            place = f"{os.path.dirname(session.location.split('?', 1)[0])} \u2014 {kind}"
-            self.statusbar.set_place(place, words, status or "ok")
+        session = page.session
+        kind = "Azure" if listing.is_remote(session.location) else "local folder"
+        folder = os.path.dirname(session.location.split("?", 1)[0])
+        self.setWindowTitle(f"{session.title} \u2014 MD Studio")
+        self.statusbar.set_place(f"{folder} \u2014 {kind}", page.facts(), page.verdict() or "ok")
 
     def _view_changed(self, key: str) -> None:
         """The dock is open on Overview and closed elsewhere, or as it was left; on Start only when there are jobs."""
         self.jobs.setVisible(key != "start" or bool(self.queue.jobs))
         if key:
             self.jobs.set_open(bool(self.queue.jobs) and self.preferences.flag(f"jobs-open/{key}", key == "overview"))
-
-    def _remember(self, page: DatasetPage) -> None:
-        dataset = page.session.dataset
-        if dataset is None:
-            return
-        from mdstudio.engine.storage import redact
-
-        metadata = dataset.metadata
-        steps = len(metadata.times)
-        self.preferences.remember(Recent(
-            redact(page.session.location), page.session.title, metadata.kind, f"{steps} step{'s' * (steps != 1)}",
-            metadata.data_size_bytes, datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")))
-        self._show_recents()
 
     # -- jobs ---------------------------------------------------------------------------------------------------------
 
@@ -344,9 +251,7 @@ class MainWindow(QMainWindow):
 
     def _job_finished(self, job: object) -> None:
         assert isinstance(job, Job)
-        for location in self._place_locations:
-            if os.path.dirname(job.target) == location:
-                self.places_model.reload(self.places_model.find(location))
+        self.library.list_again(job.target)
         if job.state == "done":
             self.statusbar.set_words(f"{job.what} of {job.title} is done")
             self.open_dataset(job.target)
@@ -377,23 +282,20 @@ class MainWindow(QMainWindow):
         self.setCentralWidget(body)
 
     def _connect(self) -> None:
-        tabs = self.topbar.tabs
-        tabs.currentChanged.connect(self._page_shown)
-        tabs.tabCloseRequested.connect(self._close_page)
-        tabs.tabMoved.connect(lambda a, b: self.pages.insert(b, self.pages.pop(a)))
+        self.documents.shown.connect(self._page_shown)
+        self.documents.looked.connect(self._page_looked)
+        self.documents.opened.connect(self.library.remember)
+        self.documents.status.connect(self.statusbar.set_words)
+        self.documents.view_changed.connect(self._view_changed)
         self.topbar.new_tab_requested.connect(self.new_tab)
         self.topbar.scheme_chosen.connect(self.set_scheme)
         self.topbar.workers_chosen.connect(self._set_workers)
         self.topbar.keys_requested.connect(self.show_keys)
         self.places.open_requested.connect(self.open_dataset)
         self.places.import_requested.connect(lambda location: self.import_sources([location]))
-        self.places.add_folder_requested.connect(self._add_folder)
-        self.places.add_container_requested.connect(self._add_container)
-        self.places.remove_requested.connect(self.remove_place)
         self.start.command_requested.connect(lambda key: getattr(self, key)())
         self.start.recent_requested.connect(
             lambda location, kind: self.import_sources([location]) if kind == "source" else self.open_dataset(location))
-        self.start.clear_requested.connect(self._clear_recents)
         self.jobs.open_requested.connect(self.open_dataset)
         self.jobs.toggled.connect(self._jobs_toggled)
         self.queue.finished.connect(self._job_finished)
@@ -406,46 +308,29 @@ class MainWindow(QMainWindow):
                 QShortcut(QKeySequence(command.keys), self, getattr(self, command.key))
         QShortcut(QKeySequence(Qt.Key.Key_Escape), self, self.stop_reading)
         for number in range(1, 8):
-            QShortcut(QKeySequence(f"Ctrl+{number}"), self, lambda number=number: self._show_view(number))
+            QShortcut(QKeySequence(f"Ctrl+{number}"), self, partial(self._show_view, number))
 
     def _show_view(self, number: int) -> None:
-        page = self.page()
-        if isinstance(page, DatasetPage):
+        if page := self.documents.dataset_page():
             page.show_number(number)
 
     def _hits(self) -> list[Hit]:
         """What the palette offers: commands, open tabs, recent documents."""
         hits = [Hit(command.text, command.icon or "chev", getattr(self, command.key),
                     command.keys.replace("+", " ")) for command in COMMANDS if command.key != "show_palette"]
-        hits += [Hit(f"Go to {self.topbar.tabs.tabText(i)}", "overview", lambda page=page: self.stack_page(page))
-                 for i, page in enumerate(self.pages)]
+        hits += [Hit(f"Go to {title}", "overview", partial(self.documents.bring, page))
+                 for title, page in zip(self.documents.titles(), self.documents.pages, strict=True)]
         hits += [Hit(f"Open {recent.title}", "file" if recent.kind == "source" else recent.kind,
-                     lambda at=recent.location: self.open_location(at), recent.location)
+                     partial(self.open_location, recent.location), recent.location)
                  for recent in self.preferences.recents]
         return hits
 
-    def _step_tab(self, by: int) -> None:
-        tabs = self.topbar.tabs
-        if tabs.count():
-            tabs.setCurrentIndex((tabs.currentIndex() + by) % tabs.count())
-
     def _step_pane(self, by: int) -> None:
-        page = self.page()
-        panes: list[QWidget] = [self.places.tree, self.topbar.tabs]
-        if isinstance(page, DatasetPage):
-            view = page.view()
-            panes += [page.tabs, *([view] if view is not None else [])]
-        elif page is not None:
-            panes.append(page)
-        panes += [self.jobs.table if self.jobs.is_open() else self.jobs.toggle]
-        panes = [pane for pane in panes if pane.isVisible()]
-        focus = self.focusWidget()
-        at = next((i for i, pane in enumerate(panes) if focus is not None
-                   and (pane is focus or pane.isAncestorOf(focus))), -1 if by > 0 else 0)
-        pane = panes[(at + by) % len(panes)]
-        pane.setFocus(Qt.FocusReason.TabFocusReason)
-        if not pane.hasFocus():
-            _first_focus(pane)
+        page = self.documents.dataset_page()
+        view = page.view() if page else None
+        middle = [page.tabs, *([view] if view else [])] if page else [self.start]
+        jobs = self.jobs.table if self.jobs.is_open() else self.jobs.toggle
+        step_pane([self.places.tree, self.topbar.tabs, *middle, jobs], self.focusWidget(), by)
 
     def _probed(self, location: str, kind: object) -> None:
         if kind == "dataset":
@@ -453,50 +338,22 @@ class MainWindow(QMainWindow):
         elif kind == "source":
             self.import_sources([location])
         else:
-            self.add_place(location)
+            self.library.add(location)
             self.statusbar.set_words(f"{short_name(location)} is in the places")
 
     def _not_probed(self, location: str, error: MdError) -> None:
         if isinstance(error, Cancelled):
             self.statusbar.set_words("Stopped")
             return
-        page = self._new_page(location)
-        page.fail(error)
-
-    def _add_folder(self) -> None:
-        folder = QFileDialog.getExistingDirectory(self, "Add a folder to the places", self.preferences.text("folder"))
-        if folder:
-            self.preferences.set_text("folder", os.path.dirname(folder))
-            self.add_place(os.path.abspath(folder))
-
-    def _add_container(self) -> None:
-        location = dialogs.ask_url("Add a container", self)
-        if location:
-            self.add_place(location)
-
-    def _store_places(self) -> None:
-        from mdstudio.engine.storage import redact
-
-        self.preferences.places = [redact(place) for place in self._place_locations]
-        self.places_model.set_places(self._place_locations)
-
-    def _show_recents(self) -> None:
-        recents = self.preferences.recents
-        self.start.set_recents(recents)
-        self.places_model.set_recents(recents)
-        self.places.open_sections()
-
-    def _clear_recents(self) -> None:
-        self.preferences.forget_recents()
-        self._show_recents()
+        self.documents.add(location).fail(error)
 
     def _set_workers(self, count: int) -> None:
         self.preferences.workers = count
         self.queue.set_workers(count)
 
     def _jobs_toggled(self, opened: bool) -> None:
-        page = self.page()
-        key = page.view_key() if isinstance(page, DatasetPage) else "start"
+        page = self.documents.dataset_page()
+        key = page.view_key() if page else "start"
         self.preferences.set_flag(f"jobs-open/{key}", opened)
 
     # -- events -------------------------------------------------------------------------------------------------------
@@ -541,25 +398,3 @@ class MainWindow(QMainWindow):
         self.queue.close()
         self.reader.close()
         event.accept()
-
-
-def _facts(metadata: Metadata) -> str:
-    """What the status bar says of an open dataset."""
-    steps = formats.plural(len(metadata.times), "step")
-    return f"{formats.plural(len(metadata.items), 'item')}, {steps}, {metadata.storage.storage_type}"
-
-
-def dropped(data: QMimeData) -> list[str]:
-    """Paths and addresses in what was dropped."""
-    locations = [url.toLocalFile() if url.isLocalFile() else url.toString() for url in data.urls()]
-    if not locations and data.hasText() and listing.is_remote(data.text().strip()):
-        locations = [data.text().strip()]
-    return [location for location in locations if location]
-
-
-def _first_focus(pane: QWidget) -> None:
-    """Give the focus to the first widget inside that takes it by Tab."""
-    for child in pane.findChildren(QWidget):
-        if child.isVisible() and child.isEnabled() and child.focusPolicy() & Qt.FocusPolicy.TabFocus:
-            child.setFocus(Qt.FocusReason.TabFocusReason)
-            return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, QSize, Qt, QTimer
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPaintEvent
 from PySide6.QtWidgets import QProgressBar, QSizePolicy, QWidget
 
@@ -82,7 +82,7 @@ class Bar(QProgressBar):
             path.addRoundedRect(rect, HEIGHT / 2, HEIGHT / 2)
             painter.setClipPath(path)
             brush = hatch("wide", colour, self.devicePixelRatioF(), 4.0)
-            painter.setBrushOrigin(self._phase * 0.75, 0)
+            painter.setBrushOrigin(QPointF(self._phase * 0.75, 0))
             painter.fillRect(rect, brush)
             if not self._timer.isActive():
                 self._timer.start()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QPoint, QRectF, QSize, Qt
 from PySide6.QtGui import QFocusEvent, QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QCheckBox, QRadioButton, QWidget
 
@@ -85,8 +85,8 @@ class CheckBox(_Painted, QCheckBox):
     def minimumSizeHint(self) -> QSize:
         return self._hint(self)
 
-    def hitButton(self, position: QPointF) -> bool:  # type: ignore[override]
-        return self.rect().contains(position)  # type: ignore[call-overload]
+    def hitButton(self, position: QPoint) -> bool:
+        return self.rect().contains(position)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         self._ring = event.reason() != Qt.FocusReason.MouseFocusReason
@@ -115,8 +115,8 @@ class RadioButton(_Painted, QRadioButton):
     def minimumSizeHint(self) -> QSize:
         return self._hint(self)
 
-    def hitButton(self, position: QPointF) -> bool:  # type: ignore[override]
-        return self.rect().contains(position)  # type: ignore[call-overload]
+    def hitButton(self, position: QPoint) -> bool:
+        return self.rect().contains(position)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         self._ring = event.reason() != Qt.FocusReason.MouseFocusReason

@@ -39,7 +39,7 @@ class RowDelegate(QStyledItemDelegate):
             return
         painter.save()
         self._ground(painter, option, index)
-        rect = QRectF(option.rect)  # type: ignore[attr-defined]
+        rect = QRectF(option.rect)
         inner = rect.adjusted(PAD, 0, -PAD, 0)
         match column.kind:
             case "badge":
@@ -62,8 +62,8 @@ class RowDelegate(QStyledItemDelegate):
     def _ground(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         theme = Theme.current()
         view = cast(QTableView, self.parent())
-        rect: QRect = option.rect  # type: ignore[attr-defined]
-        state: QStyle.StateFlag = option.state  # type: ignore[attr-defined]
+        rect: QRect = option.rect
+        state: QStyle.StateFlag = option.state
         chosen = bool(state & QStyle.StateFlag.State_Selected)
         if chosen:
             painter.fillRect(rect, theme.color("accentbg"))

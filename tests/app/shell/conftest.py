@@ -64,7 +64,8 @@ def write_source(path: Path, items: tuple[str, ...] = ("temperature", "wind")) -
         for name, size in (("time", 3), ("lat", 20), ("lon", 30)):
             file.createDimension(name, size)
         for name, dtype, values, units in (
-            ("time", "f8", np.arange(3.0), "days since 2020-01-01"), ("lat", "f4", np.linspace(60, 50, 20), "degrees_north"),
+            ("time", "f8", np.arange(3.0), "days since 2020-01-01"),
+            ("lat", "f4", np.linspace(60, 50, 20), "degrees_north"),
             ("lon", "f4", np.linspace(0, 15, 30), "degrees_east"),
         ):
             variable = file.createVariable(name, dtype, (name,))

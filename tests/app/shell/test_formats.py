@@ -9,7 +9,8 @@ import pytest
 from mdstudio.app import formats
 
 
-@pytest.mark.parametrize(("value", "text"), [(0, "0"), (999, "999"), (6468, "6\u202f468"), (-1234567, "\u22121\u202f234\u202f567")])
+@pytest.mark.parametrize(("value", "text"), [
+    (0, "0"), (999, "999"), (6468, "6\u202f468"), (-1234567, "\u22121\u202f234\u202f567")])
 def test_counts_part_their_thousands(value: int, text: str) -> None:
     assert formats.count(value) == text
 
@@ -32,14 +33,16 @@ def test_numbers(value: float, decimals: int | None, text: str) -> None:
 
 
 @pytest.mark.parametrize(("stored", "raw", "text"), [
-    (246, 1000, "24.6\u00a0%"), (None, 1000, "\u2014"), (5, 0, "\u2014"), (1, 100_000, "0.00\u00a0%"), (1000, 1000, "100.0\u00a0%"),
+    (246, 1000, "24.6\u00a0%"), (None, 1000, "\u2014"), (5, 0, "\u2014"), (1, 100_000, "0.00\u00a0%"),
+    (1000, 1000, "100.0\u00a0%"),
 ])
 def test_a_ratio_is_stored_over_raw_in_per_cent(stored: float | None, raw: float, text: str) -> None:
     assert formats.ratio(stored, raw) == text
 
 
 @pytest.mark.parametrize(("seconds", "text"), [
-    (0.041, "41\u00a0ms"), (3.14, "3.1\u00a0s"), (59.4, "59\u00a0s"), (108, "1\u00a0min 48\u00a0s"), (7500, "2\u00a0h 05\u00a0min"),
+    (0.041, "41\u00a0ms"), (3.14, "3.1\u00a0s"), (59.4, "59\u00a0s"), (108, "1\u00a0min 48\u00a0s"),
+    (7500, "2\u00a0h 05\u00a0min"),
     (None, "\u2014"),
 ])
 def test_durations(seconds: float | None, text: str) -> None:

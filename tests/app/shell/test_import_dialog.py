@@ -1,4 +1,4 @@
-"""The import dialog: described in a worker, settings with their origin, one recipe in three spellings (G9, D11, D13)."""
+"""The import dialog: described in a worker, settings with their origin, one recipe in three spellings."""
 
 from __future__ import annotations
 
@@ -66,7 +66,9 @@ def test_the_recommendation_is_chosen_and_the_origin_of_every_setting_is_told(ma
 
 
 @pytest.mark.rule("D13")
-def test_a_variable_of_this_machine_is_respected_and_named(make: Make, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_variable_of_this_machine_is_respected_and_named(
+    make: Make, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MD_DEFAULT_GRID_COMPRESSION", "LZ4")
     dialog = make(source)
     assert dialog.recipe().writer_parameters == {}

@@ -20,7 +20,8 @@ HEAVY = ("pyqtgraph", "netCDF4", "h5py", "azure", "xarray", "zarr", "shapely", "
 
 def run(code: str, tmp_path: Path) -> str:
     environ = os.environ | {"QT_QPA_PLATFORM": "offscreen", "XDG_CONFIG_HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, timeout=120,
+                          check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

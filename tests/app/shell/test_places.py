@@ -28,12 +28,13 @@ def opened(qtbot, model: PlacesModel, location: Path, count: int) -> None:
     assert model.canFetchMore(index)
     model.fetchMore(index)
     qtbot.waitUntil(lambda: texts(model, str(location)) != [])
-    qtbot.waitUntil(lambda: len(texts(model, str(location))) == count and "loading" not in texts(model, str(location))[0])
+    qtbot.waitUntil(lambda: len(shown := texts(model, str(location))) == count and "loading" not in shown[0])
 
 
 def test_a_level_lists_datasets_folders_and_sources_of_a_folder(archive: Path) -> None:
     entries = listing.list_level(str(archive), Progress())
-    assert [(entry.name, entry.kind) for entry in entries] == [("small", "dataset"), ("empty", "folder"), ("small.nc", "source")]
+    assert [(entry.name, entry.kind) for entry in entries] == [
+        ("small", "dataset"), ("empty", "folder"), ("small.nc", "source")]
     assert entries[0].location == str(archive / "small")
 
 
@@ -71,7 +72,9 @@ def test_joining_keeps_a_query_at_the_end() -> None:
         "https://x.blob.core.windows.net/box/a?sv=1&sig=s"
 
 
-def test_the_model_keeps_the_rules_of_qt_before_and_after_a_listing(qtbot, reader: Reader, archive: Path, qtmodeltester) -> None:
+def test_the_model_keeps_the_rules_of_qt_before_and_after_a_listing(
+    qtbot, reader: Reader, archive: Path, qtmodeltester
+) -> None:
     model = PlacesModel(reader)
     model.set_places([str(archive)])
     model.set_recents([Recent(str(archive / "small"), "small", "grid", "3 steps")])
@@ -80,7 +83,7 @@ def test_the_model_keeps_the_rules_of_qt_before_and_after_a_listing(qtbot, reade
     qtmodeltester.check(model)
 
 
-def test_a_place_is_listed_once_when_it_is_opened_and_its_datasets_are_described_then(qtbot, reader: Reader, archive: Path) -> None:
+def test_a_place_is_listed_once_and_its_datasets_are_described_then(qtbot, reader: Reader, archive: Path) -> None:
     model = PlacesModel(reader)
     model.set_places([str(archive)])
     assert model.rowCount(model.find(str(archive))) == 0

@@ -16,10 +16,11 @@ from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit, QTa
 from mdstudio.app import dialogs
 from mdstudio.app.dataset_page import DatasetPage
 from mdstudio.app.import_dialog import ImportDialog
+from mdstudio.app.panes import dropped
 from mdstudio.app.preferences import Preferences, Recent
 from mdstudio.app.theme import Theme
 from mdstudio.app.widgets import ElidedLabel
-from mdstudio.app.window import MainWindow, dropped
+from mdstudio.app.window import MainWindow
 from mdstudio.jobs.recipe import Recipe
 from tests.app.shell import workers
 from tests.app.shell.conftest import write_source
@@ -74,8 +75,8 @@ def window(make: Callable[[], MainWindow]) -> MainWindow:
 
 def open_small(qtbot, window: MainWindow, archive: Path) -> DatasetPage:
     window.open_location(str(archive / "small"))
-    qtbot.waitUntil(lambda: isinstance(window.page(), DatasetPage) and window.page().session.dataset is not None)
-    page = window.page()
+    qtbot.waitUntil(lambda: (page := window.documents.dataset_page()) is not None and page.session.dataset is not None)
+    page = window.documents.front()
     assert isinstance(page, DatasetPage)
     return page
 
@@ -96,8 +97,8 @@ def test_the_same_location_opens_once(qtbot, window: MainWindow, archive: Path) 
     page = open_small(qtbot, window, archive)
     window.new_tab()
     window.open_location(str(archive / "empty" / ".." / "small"))
-    assert window.page() is page
-    assert len(window.pages) == 2
+    assert window.documents.front() is page
+    assert len(window.documents.pages) == 2
 
 
 @pytest.mark.rule("G1")
@@ -105,7 +106,7 @@ def test_a_folder_becomes_a_place_that_is_listed(qtbot, window: MainWindow, arch
     window.open_location(str(archive))
     qtbot.waitUntil(lambda: window.places_model.find(str(archive / "small")).isValid())
     assert window.preferences.places == [str(archive)]
-    window.remove_place(str(archive))
+    window.library.remove(str(archive))
     assert window.preferences.places == []
 
 
@@ -120,8 +121,8 @@ def test_a_source_file_opens_the_import_dialog(qtbot, window: MainWindow, source
 
 def test_a_location_where_nothing_is_shows_why_in_its_tab(qtbot, window: MainWindow, tmp_path: Path) -> None:
     window.open_location(str(tmp_path / "nope"))
-    qtbot.waitUntil(lambda: isinstance(window.page(), DatasetPage))
-    page = window.page()
+    qtbot.waitUntil(lambda: isinstance(window.documents.front(), DatasetPage))
+    page = window.documents.front()
     assert isinstance(page, DatasetPage)
     assert page.states.state == "error"
     assert str(tmp_path / "nope") in page.states.message()
@@ -159,17 +160,19 @@ def test_the_command_of_the_view_at_the_front_is_copied(qtbot, window: MainWindo
 def test_tabs_and_pages_stay_together_when_tabs_move_and_close(qtbot, window: MainWindow, archive: Path) -> None:
     page = open_small(qtbot, window, archive)
     window.topbar.tabs.moveTab(1, 0)
-    assert window.pages[0] is page
-    assert window.page() is page
+    assert window.documents.pages[0] is page
+    assert window.documents.front() is page
     assert window.stack.currentWidget() is page
     qtbot.keyClick(window, Qt.Key.Key_W, Qt.KeyboardModifier.ControlModifier)
     qtbot.waitUntil(lambda: not shiboken6.isValid(page))
-    assert window.pages == [window.start]
+    assert window.documents.pages == [window.start]
     window.close_tab()
-    assert window.pages == [window.start]  # something is always there
+    assert window.documents.pages == [window.start]  # something is always there
 
 
-def test_recents_are_shown_on_start_and_in_the_places_and_can_be_cleared(make, preferences: Preferences, archive: Path) -> None:
+def test_recents_are_shown_on_start_and_in_the_places_and_can_be_cleared(
+    make: Callable[[], MainWindow], preferences: Preferences, archive: Path
+) -> None:
     preferences.remember(Recent(str(archive / "small"), "small", "grid", "3 steps", 1000, "2020-01-01T00:00:00+00:00"))
     window = make()
     assert window.start._table.table_model.rows[0][0].text == "small"
@@ -216,7 +219,7 @@ def test_what_is_dropped_opens(qtbot, window: MainWindow, archive: Path) -> None
     drop = QDropEvent(QPointF(400, 400), Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton,
                       Qt.KeyboardModifier.NoModifier)
     window.dropEvent(drop)
-    qtbot.waitUntil(lambda: isinstance(window.page(), DatasetPage))
+    qtbot.waitUntil(lambda: isinstance(window.documents.front(), DatasetPage))
 
 
 def test_an_address_can_be_dropped_as_text() -> None:
@@ -228,11 +231,14 @@ def test_an_address_can_be_dropped_as_text() -> None:
 
 
 @pytest.mark.rule("G7")
-def test_an_import_runs_in_the_dock_and_its_dataset_opens(qtbot, window: MainWindow, source: Path, tmp_path: Path) -> None:
+def test_an_import_runs_in_the_dock_and_its_dataset_opens(
+    qtbot, window: MainWindow, source: Path, tmp_path: Path
+) -> None:
     window._import(Recipe((str(source),), str(tmp_path / "made"), {"Compression": "ZstdAuto"}))
     assert window.jobs.is_open()
-    qtbot.waitUntil(lambda: isinstance(window.page(), DatasetPage) and window.page().session.dataset is not None, timeout=WAIT)
-    assert window.page().session.location == str(tmp_path / "made")
+    qtbot.waitUntil(lambda: (page := window.documents.dataset_page()) is not None and page.session.dataset is not None,
+                    timeout=WAIT)
+    assert window.documents.front().session.location == str(tmp_path / "made")
     assert window.queue.jobs[0].state == "done"
 
 
@@ -249,7 +255,9 @@ def test_a_failed_import_is_a_readable_row(qtbot, window: MainWindow, tmp_path: 
 
 
 @pytest.mark.rule("G7")
-def test_closing_with_running_jobs_asks_and_then_cancels_them(qtbot, window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closing_with_running_jobs_asks_and_then_cancels_them(
+    qtbot, window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
     job = window.queue.add(Recipe(("/x/a.nc",), "/t/1"), run=workers.until_cancelled)
     answers = [False, True]
     monkeypatch.setattr(dialogs, "ask_close", lambda running, parent: answers.pop(0))
@@ -272,7 +280,7 @@ def test_geometry_and_scheme_are_remembered(make, preferences: Preferences) -> N
 
 
 def test_no_secret_is_written_to_the_settings(window: MainWindow, preferences: Preferences) -> None:
-    window.add_place("https://x.blob.core.windows.net/box?sv=2024&sig=SECRET")
+    window.library.add("https://x.blob.core.windows.net/box?sv=2024&sig=SECRET")
     window.reader.cancel_all()
     preferences.save()
     assert "SECRET" not in Path(preferences._settings.fileName()).read_text()
@@ -307,7 +315,8 @@ def test_everything_that_takes_the_focus_has_a_name(qtbot, window: MainWindow, a
     dialog = window.findChildren(ImportDialog)[0]
     qtbot.waitUntil(lambda: dialog.states.state == "contents", timeout=WAIT)
     kinds = (QAbstractButton, QComboBox, QLineEdit, QTabBar, QTreeView)
-    nameless = [f"{type(widget).__name__} in {type(widget.parent()).__name__}" for widget in window.findChildren(QWidget)
+    nameless = [f"{type(widget).__name__} in {type(widget.parent()).__name__}"
+                for widget in window.findChildren(QWidget)
                 if (isinstance(widget, kinds) or widget.focusPolicy() & Qt.FocusPolicy.TabFocus)
                 and not widget.accessibleName() and not widget.objectName().startswith("qt_")
                 and not isinstance(widget, PlainView) and type(widget).__name__ not in ("QScrollArea",)]
@@ -345,7 +354,7 @@ def test_a_window_is_destroyed_without_a_trace(qtbot, preferences: Preferences, 
     ref = weakref.ref(window)
     window.close()
     window.deleteLater()
-    qtbot.waitUntil(lambda: not shiboken6.isValid(window))
+    qtbot.waitUntil(lambda window=window: not shiboken6.isValid(window))
     del window
     gc.collect()
     assert ref() is None
@@ -373,6 +382,7 @@ def test_the_dialogs_of_the_window_open_and_close(qtbot, window: MainWindow) -> 
     assert url.result() == 1
     url.deleteLater()
     menu = window.topbar.menu()
-    assert [action.text() for action in menu.actions() if action.isCheckable()] == ["Follow the system", "Light", "Dark"]
+    schemes = [action.text() for action in menu.actions() if action.isCheckable()]
+    assert schemes == ["Follow the system", "Light", "Dark"]
     menu.close()
     menu.deleteLater()
