@@ -98,7 +98,7 @@ def no_data_pattern(item: Item) -> bytes | None:
         return None
     if item.numpy.kind in "iu":
         limits = np.iinfo(item.numpy)
-        if value != value or value != int(value) or not int(limits.min) <= int(value) <= int(limits.max):
+        if not np.isfinite(value) or value != int(value) or not int(limits.min) <= int(value) <= int(limits.max):
             return None
         value = int(value)
     with np.errstate(over="ignore"):

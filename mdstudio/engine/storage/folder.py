@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from secrets import token_hex
 from typing import BinaryIO
@@ -144,7 +144,8 @@ class FolderStorage:
             before = self._prepare(name, files, if_match, if_none_match)
             parts = self._parts(name, files, before, block_ids)
             try:
-                made = fs.write_file(files.commit, _contents(parts), later_than=_write_time(before))
+                with contextlib.closing(_contents(parts)) as pieces:  # a failed write leaves no block open
+                    made = fs.write_file(files.commit, pieces, later_than=_write_time(before))
                 sizes = [Block(block_id, size) for block_id, (_, _, size) in zip(block_ids, parts, strict=True)]
                 fs.write_file(files.pending, [block_lists.encode(fs.mark(made), sizes)])
                 fs.move(files.commit, files.blob)
@@ -201,18 +202,22 @@ class FolderStorage:
     def _writing(self, name: str, *, make_folder: bool = True) -> Iterator[BlobFiles]:
         """The blob's files under its lock."""
         files = self._files(name)
-        with fs.translated(self._where(name)), contextlib.ExitStack() as held:
-            while True:
-                if make_folder:
-                    self._make_folder(name, files.folder)
-                try:
-                    held.enter_context(fs.locked(files.lock))
-                    break
-                except FileNotFoundError:
-                    if not make_folder or os.path.isdir(files.folder):
-                        raise
-                    # else a delete has just removed the empty folder
-            yield files
+        try:
+            with fs.translated(self._where(name)), contextlib.ExitStack() as held:
+                while True:
+                    if make_folder:
+                        self._make_folder(name, files.folder)
+                    try:
+                        held.enter_context(fs.locked(files.lock))
+                        break
+                    except FileNotFoundError:
+                        if not make_folder or os.path.isdir(files.folder):
+                            raise
+                        # else a delete has just removed the empty folder
+                yield files
+        except BaseException:
+            self._prune(files.folder)  # made for a blob that could not be written
+            raise
 
     def _prepare(
         self, name: str, files: BlobFiles, if_match: str | None, if_none_match: str | None
@@ -340,7 +345,7 @@ def _read_fully(file: BinaryIO, count: int) -> bytes:
     return data
 
 
-def _contents(parts: Iterable[tuple[str, int, int]]) -> Iterator[bytes]:
+def _contents(parts: Iterable[tuple[str, int, int]]) -> Generator[bytes]:
     for path, offset, size in parts:
         with open(path, "rb", buffering=0) as file:
             file.seek(offset)

@@ -6,7 +6,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterable
 
-from mdstudio.engine.errors import BlobChangedError, MdError, NotFoundError, StorageError
+from mdstudio.engine.errors import BlobChangedError, MdError, NotFoundError
 from mdstudio.engine.layout.metadata import METADATA_BLOB
 from mdstudio.engine.storage import MUST_NOT_EXIST, BlobProperties, BlobStorage, BlockList
 
@@ -103,19 +103,15 @@ class NewBlobs:
             self._delete(blob, version or None)
 
     def _drop_staged(self, blob: str, block_ids: list[str]) -> None:
-        """Staged blocks go with the next commit of their blob (P25): commit what was there, or one to delete."""
+        """Staged blocks go with the next commit of their blob (P25): commit what was there, or none to delete."""
         listed = self._listed(blob)
         if listed is not None and listed.version == self._before.get(blob):
             self._storage.commit_blocks(blob, [block.id for block in listed.blocks], if_match=listed.version)
         elif listed is not None:
             if listed.blocks and listed.blocks[-1].id in block_ids:  # our commit, whose answer was lost
                 self._delete(blob, listed.version)
-        else:
-            for block_id in block_ids:
-                with contextlib.suppress(StorageError):
-                    version = self._storage.commit_blocks(blob, [block_id], if_none_match=MUST_NOT_EXIST)
-                    self._delete(blob, version)
-                    return
+        else:  # an empty list, which a full disk takes too
+            self._delete(blob, self._storage.commit_blocks(blob, [], if_none_match=MUST_NOT_EXIST))
 
     def _listed(self, blob: str) -> BlockList | None:
         try:
