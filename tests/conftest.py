@@ -5,10 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.azurite import azurite
 
 __all__ = ["azurite"]
+
+settings.register_profile("mdstudio", deadline=None)  # timings decide no test
+settings.load_profile("mdstudio")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
