@@ -1,4 +1,4 @@
-"""The main job through the window: import a NetCDF, open it, heatmap, map, series. Every number is checked at the source.
+"""The main job through the window: import a NetCDF, open it, heatmap, map, series; checked against the source.
 
 Nothing is stood in for: the import runs in its worker process, the views read through the reader's threads.
 """
@@ -28,6 +28,7 @@ from mdstudio.app.theme import Theme
 from mdstudio.app.window import MainWindow
 
 WAIT = 60_000
+pytestmark = [pytest.mark.qt_log_level_fail("WARNING"), pytest.mark.qt_log_ignore("propagateSizeHints", extend=True)]
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from PySide6.QtCore import QEvent, QPointF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
-from mdstudio.app.plots.axes import AxisItem, plain_plot
+from mdstudio.app.plots.axes import AxisItem, PlotArea
 from mdstudio.app.plots.frames import Frame
 from mdstudio.app.plots.hud import MapHud
 from mdstudio.app.plots.map_view_box import ZOOM_STEP, MapViewBox, Tool
@@ -39,11 +39,9 @@ class FieldPlot(QWidget):
         self._cell: tuple[int, int] | None = None
         self.box = MapViewBox()
         self.bottom, self.left = AxisItem("bottom"), AxisItem("left")
-        self.plot = plain_plot({"bottom": self.bottom, "left": self.left}, self.box)
         self.view = pg.GraphicsView(self)
-        self.view.setCentralItem(self.plot)
+        self.view.setCentralItem(PlotArea(self.box, self.bottom, self.left, right_margin=4))
         self.view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.plot.layout.setContentsMargins(0, 4, 4, 0)
         self.hud = MapHud(self)
         self.probe = ProbeItem(self._cell_box)
         self.box.addItem(self.probe, ignoreBounds=True)

@@ -11,7 +11,7 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from mdstudio.app.plots.axes import AxisItem, plain_plot
+from mdstudio.app.plots.axes import AxisItem, PlotArea
 from mdstudio.app.plots.calendar_ticks import time_ticks
 from mdstudio.app.plots.map_view_box import ZOOM_STEP
 from mdstudio.app.plots.paint import color, font, hairline, line
@@ -57,14 +57,12 @@ class SeriesPlot(QWidget):
         self._items: list[Any] = []
         self.bottom, self.left = AxisItem("bottom"), AxisItem("left", pixels_a_tick=22)
         self.box = pg.ViewBox(enableMenu=False)
-        self.plot = plain_plot({"bottom": self.bottom, "left": self.left}, self.box)
-        self.plot.layout.setContentsMargins(0, 4, 0, 0)
+        self.box.disableAutoRange()
         self.view = pg.GraphicsView(self)
-        self.view.setCentralItem(self.plot)
+        self.view.setCentralItem(PlotArea(self.box, self.bottom, self.left))
         self.view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.view.setMinimumHeight(60)
-        self._current = pg.InfiniteLine(angle=90, movable=False)
-        self._current.setZValue(20)
+        self._current = _CurrentTime()
         self._ends = _LineEnds()
         for item in (_Rules(self.left), self._current, self._ends):
             self.box.addItem(item, ignoreBounds=True)
@@ -80,7 +78,6 @@ class SeriesPlot(QWidget):
     def restyle(self) -> None:
         self.view.setBackground(color("surface"))
         self.box.setBackgroundColor(color("surface"))
-        self._current.setPen(line("text", 1.2))
         self._draw()
 
     def set_lines(self, times: TimeAxis, lines: tuple[Line, ...]) -> None:
@@ -101,7 +98,7 @@ class SeriesPlot(QWidget):
 
     def set_index(self, index: int) -> None:
         """The current time."""
-        self._current.setPos(float(self._x[min(index, self._x.size - 1)]))
+        self._current.set_place(float(self._x[min(index, self._x.size - 1)]))
 
     def fit(self) -> None:
         """Show all times and values."""
@@ -126,14 +123,14 @@ class SeriesPlot(QWidget):
         self._items = []
         for number, one in enumerate(self._lines):
             pen = line(one.token)
-            curve = pg.PlotDataItem(self._x, one.values, pen=pen, connect="finite", skipFiniteCheck=False)
-            self.plot.addItem(curve, ignoreBounds=True)
+            curve = pg.PlotDataItem(self._x, one.values, pen=pen, connect="finite", antialias=True)
+            self.box.addItem(curve, ignoreBounds=True)
             curve.setDownsampling(auto=True, method="peak")
             curve.setClipToView(True)
             marks = self._marks(one.values, number)
             dots = pg.ScatterPlotItem(self._x[marks], one.values[marks], symbol=MARKERS[number % len(MARKERS)], size=7,
                                       brush=color(one.token), pen=None)
-            self.plot.addItem(dots, ignoreBounds=True)
+            self.box.addItem(dots, ignoreBounds=True)
             self._items += [curve, dots]
         self._ends.set_lines(self._x, self._lines)
 
@@ -171,6 +168,24 @@ def _ticks_from(origin: int, calendar: str) -> TickMaker:
     def make(low: float, high: float, most: int) -> list[Tick]:
         return [(at - origin, text) for at, text in time_ticks(low + origin, high + origin, most, calendar)]
     return make
+
+
+class _CurrentTime(ScreenItem):
+    """The line of the current time, on whole pixels."""
+
+    def __init__(self) -> None:
+        super().__init__(z=20)
+        self._x = 0.0
+
+    def set_place(self, x: float) -> None:
+        self._x = x
+        self.update()
+
+    def draw(self, painter: QPainter, screen: Screen) -> None:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(line("text", 1.2))
+        x = round(screen.x(self._x)) + 0.5
+        painter.drawLine(QLineF(x, screen.box.top(), x, screen.box.bottom()))
 
 
 class _Rules(ScreenItem):

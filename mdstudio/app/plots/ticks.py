@@ -55,6 +55,8 @@ def number_ticks(low: float, high: float, most: int, scale: float = 1.0) -> list
     if largest and (largest >= 1e6 or largest < 1e-3):
         digits = max(0, math.floor(math.log10(largest)) - math.floor(math.log10(step) + 1e-9)) if step > 0 else 4
         return [(v * scale, _exponent(f"{v:.{digits}e}") if v else "0") for v in positions(low_s, high_s, step)]
+    if most > 1 and len(positions(low_s, high_s, step)) < 2:
+        step = spacing(low_s, high_s, 2 * most)  # one label says nothing of the scale
     decimals = places(step)
     return [(v * scale, number(v, decimals)) for v in positions(low_s, high_s, step)]
 

@@ -137,7 +137,7 @@ def item_rows(metadata: Metadata, inspection: Mapping[str, Any] | None) -> list[
         known = listed.get(item.name)
         scale = "" if item.scale is None else formats.number(item.scale, digits=4)
         if item.offset:
-            scale = f"{scale or '1'}, {'+' if item.offset > 0 else ''}{formats.number(item.offset, digits=5)}"
+            scale = f"{scale or '1'}, {'+' if item.offset > 0 else ''}{formats.number(item.offset)}"
         ratio = known["ratio"] if known else None
         rows.append((
             Cell(item.name, item.long_name if item.long_name != item.name else "", icon="layers",

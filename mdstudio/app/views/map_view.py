@@ -44,7 +44,7 @@ class MapView(DatasetView):
         self.tools = MapTools(session)
         self.plot, self.bar, self.time_bar = MapPlot(), ColourBar(), TimeBar()
         self.stack = StateStack(self.plot)
-        self.series = SeriesCard(session, "map-series")
+        self._series: SeriesCard | None = None  # made with the first point
         self.panel = MapPanel(self.points)
         self._stale = QTimer(self, singleShot=True, interval=STALE_AFTER_MS)
         self._stale.timeout.connect(self._mark_stale)
@@ -67,9 +67,6 @@ class MapView(DatasetView):
         self.splitter.setHandleWidth(GAP)
         self.splitter.setChildrenCollapsible(False)
         self.splitter.addWidget(card)
-        self.splitter.addWidget(self.series)
-        self.splitter.setStretchFactor(0, 5)
-        self.splitter.setStretchFactor(1, 2)
         body = QHBoxLayout()
         body.setSpacing(GAP)
         body.addWidget(self.splitter, 1)
@@ -79,7 +76,6 @@ class MapView(DatasetView):
         page.setSpacing(GAP)
         page.addWidget(self.tools)
         page.addLayout(body, 1)
-        self.series.hide()
         self.panel.hide()
         self.setFocusProxy(self.plot)
 
@@ -92,10 +88,20 @@ class MapView(DatasetView):
         self.plot.rectangle_drawn.connect(self.set_rectangle)
         self.plot.value_probed.connect(self.bar.set_value)
         self.points.changed.connect(self._points_changed)
-        self.series.read.connect(lambda _: self._show_points())
-        self.series.index_chosen.connect(lambda index: self.session.select(time=index))
         self.panel.rectangle_closed.connect(lambda: self.set_rectangle(None))
         self.panel.export_asked.connect(self._ask_export)
+
+    @property
+    def series(self) -> SeriesCard:
+        """The card of the series, beneath the map or at its right."""
+        if self._series is None:
+            self._series = SeriesCard(self.session, "map-series")
+            self._series.read.connect(lambda _: self._show_points())
+            self._series.index_chosen.connect(lambda index: self.session.select(time=index))
+            self.splitter.addWidget(self._series)
+            self.splitter.setStretchFactor(0, 5)
+            self.splitter.setStretchFactor(1, 2)
+        return self._series
 
     def side_panel(self) -> QWidget:
         return self.panel
@@ -139,8 +145,8 @@ class MapView(DatasetView):
         else:
             self._stale.start()
         colouring = self.tools.colouring()
-        self.session.submit("slice", lambda progress: read_picture(dataset, request, colouring, progress), self._arrived,
-                            self._failed, self._progress)
+        self.session.submit("slice", lambda progress: read_picture(dataset, request, colouring, progress),
+                            self._arrived, self._failed, self._progress)
         if self._bbox is not None:
             self.set_rectangle(self._bbox)
 
@@ -267,8 +273,9 @@ class MapView(DatasetView):
         self.command_changed.emit()
 
     def _renew_series(self) -> None:
-        self.series.setVisible(bool(self.points.points))
-        self.series.renew()
+        if self._series is not None or self.points.points:
+            self.series.setVisible(bool(self.points.points))
+            self.series.renew()
 
     def _show_points(self) -> None:
         picture = self.picture
@@ -285,7 +292,7 @@ class MapView(DatasetView):
 
     def _cell_of(self, point: Point) -> tuple[int, int] | None:
         """The cell that the series of a point is read from; until it is there, the one that is drawn there."""
-        read = self.series.result
+        read = self._series.result if self._series is not None else None
         if read is not None and (point.x, point.y) in read.request.points:
             row, column = read.cells[read.request.points.index((point.x, point.y))]
             return None if row < 0 else (int(row), int(column))

@@ -27,7 +27,7 @@ from mdstudio.engine.model import GridDomain
 
 COLUMNS = (
     Column("Item", stretch=True, width=150), Column("Type", "mono", 70), Column("Unit", width=66),
-    Column("Layers", "number", 58), Column("No data", "number", 74), Column("Scale", "number", 118),
+    Column("Layers", "number", 58), Column("No data", "number", 72), Column("Scale", "number", 136),
     Column("Raw MB", "number", 66), Column("Stored MB", "number", 80), Column("Ratio", "bar", 118, role="dense-strong"),
 )
 _LAYERS, _SCALE = 3, 5  # columns that are shown only where some item has them

@@ -46,10 +46,11 @@ class PreviewCard(Card):
         self._holder.setSpacing(6)
         self.strip = ColourStrip()
         self._holder.addWidget(self.strip)
-        self._holder.addStretch(0)
         self.strip.hide()
         self.stack = StateStack(holder)
-        self.body.addWidget(self.stack, 10)
+        self.stack.setMinimumHeight(MAP_HEIGHT + 36)
+        self.stack.setMaximumHeight(MAP_HEIGHT + 36)
+        self.body.addWidget(self.stack)
         grid = QGridLayout()
         grid.setVerticalSpacing(0)
         self.values: dict[str, Label] = {}
@@ -82,7 +83,6 @@ class PreviewCard(Card):
             return
         if self.plot is None:
             self.plot = MapPlot()
-            self.plot.setMaximumHeight(MAP_HEIGHT)
             self._holder.insertWidget(0, self.plot, 1)
         self.picture = picture
         self.stack.show_contents()

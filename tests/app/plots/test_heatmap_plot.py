@@ -10,7 +10,7 @@ from mdstudio.app.plots.heatmap_plot import HeatmapPlot
 from mdstudio.app.plots.pages import page_lattice
 from mdstudio.app.plots.raster import grid_raster
 from mdstudio.engine.spatial.grid import GridGeometry
-from plots.fields import regular, turned_grid
+from tests.app.plots.fields import regular, turned_grid
 
 RED, BLUE = np.uint32(0xFFFF0000), np.uint32(0xFF0000FF)
 

@@ -11,7 +11,7 @@ from mdstudio.app.plots.hud import ExplainNote
 from mdstudio.app.plots.map_plot import MapPlot
 from mdstudio.app.plots.overlays import Pin
 from mdstudio.app.plots.picture import Colouring, make_picture
-from plots.fields import CORNERS, corner_marked, picture_of, regular, turned_grid
+from tests.app.plots.fields import CORNERS, corner_marked, picture_of, regular, turned_grid
 
 TABLE = colormaps.argb("viridis")
 

@@ -7,7 +7,7 @@ from mdstudio.app.plots.pages import page_lattice, page_shape, touched
 from mdstudio.app.plots.raster import grid_raster
 from mdstudio.engine.requests import PageRef
 from mdstudio.engine.spatial.grid import GridGeometry
-from plots.fields import regular, turned_grid
+from tests.app.plots.fields import regular, turned_grid
 
 
 def tiles(rows, columns, width):

@@ -10,7 +10,7 @@ from mdstudio.app.plots.raster import grid_raster
 from mdstudio.engine.model import GridDomain
 from mdstudio.engine.spatial.axis import cell_axis
 from mdstudio.engine.spatial.grid import GridGeometry
-from plots.fields import CORNERS, corner_marked, curvilinear, regular, turned_grid
+from tests.app.plots.fields import CORNERS, corner_marked, curvilinear, regular, turned_grid
 
 X, Y = np.arange(2.0, 9.0), np.arange(40.0, 45.0)
 

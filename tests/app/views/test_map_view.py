@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from mdstudio.app import formats
 from mdstudio.app.views.map_view import MapView
 from mdstudio.engine.errors import DamagedDataError
-from views.made import COLUMNS, ROWS, TIMES, X, Y, arrays
+from tests.app.views.made import COLUMNS, ROWS, TIMES, X, Y, arrays
 
 
 @pytest.fixture

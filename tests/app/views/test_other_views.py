@@ -16,8 +16,8 @@ from mdstudio.app.views.metadata_view import MetadataView
 from mdstudio.app.views.overview import OverviewView
 from mdstudio.app.views.series_view import SeriesView
 from mdstudio.engine.layout.guards import Guard
-from views.conftest import Opened
-from views.made import TIMES, X, Y, arrays, make_dataset
+from tests.app.views.made import TIMES, X, Y, arrays, make_dataset
+from tests.app.views.opened import Opened
 
 
 @pytest.mark.rule("G2")

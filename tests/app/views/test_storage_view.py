@@ -8,8 +8,8 @@ from PySide6.QtTest import QTest
 from mdstudio.app import formats
 from mdstudio.app.views.storage import StorageView, page_colours
 from mdstudio.engine.errors import DamagedDataError
-from views.conftest import Opened
-from views.made import TIMES, arrays, make_dataset
+from tests.app.views.made import TIMES, arrays, make_dataset
+from tests.app.views.opened import Opened
 
 
 @pytest.fixture
