@@ -104,8 +104,10 @@ class FolderAgainstModel(RuleBasedStateMachine):
     @rule(name=NAMES, suffix=st.sampled_from([".write", ".commit", ".lock", ".blocks.commit"]), data=DATA)
     def a_killed_write_leaves_something(self, name: str, suffix: str, data: bytes) -> None:
         if name in self.blobs:
-            path = Path(self.storage._files(name).blob + suffix)
-            path.write_bytes(data)
+            files = self.storage._files(name)
+            if suffix.endswith(".commit") and Path(files.pending).exists():
+                Path(files.pending).rename(files.sidecar)  # a commit puts the pending list in place before it writes
+            Path(files.blob + suffix).write_bytes(data)
 
     @rule(name=NAMES)
     def a_commit_is_killed_before_its_list_is_in_place(self, name: str) -> None:
