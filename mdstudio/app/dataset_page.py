@@ -15,7 +15,6 @@ from mdstudio.app.session import DatasetSession
 from mdstudio.app.tabs import TabLook, ViewTabs
 from mdstudio.app.widgets import Button, Ground, IconButton, StateStack
 from mdstudio.engine.errors import MdError
-from mdstudio.jobs.recipe import command_text
 
 ViewSpec = tuple[str, str, str, Callable[[DatasetSession, Reader], QWidget]]
 
@@ -118,6 +117,8 @@ class DatasetPage(Ground):
 
     def command_text(self) -> str:
         """The command that does what the view at the front shows."""
+        from mdstudio.jobs.recipe import command_text
+
         view = self.view()
         command = getattr(view, "command_text", None)
         text = str(command()) if command is not None else ""

@@ -63,8 +63,8 @@ class JobsDock(Ground):
         row.addWidget(self.toggle)
         self.header.double_clicked.connect(lambda: self.set_open(not self.is_open(), by_person=True))
         self.table = Table([
-            Column("Job", stretch=True), Column("Progress", "bar", 210, role="dense-strong", bar_width=130),
-            Column("Done", "number", 160), Column("Time", width=130), Column("State", "badge", 104)], "Jobs")
+            Column("Job", stretch=True), Column("Progress", "bar", 170, role="dense-strong", bar_width=96),
+            Column("Done", "number", 150), Column("Time", width=112), Column("State", "badge", 98)], "Jobs")
         self.table.horizontalHeader().hide()
         self.table.verticalHeader().setDefaultSectionSize(ROW)
         self.table.row_selected.connect(lambda _: self._enable())

@@ -8,7 +8,7 @@ import os
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from mdstudio.app import dialogs, formats
+from mdstudio.app import dialogs, formats, listing
 from mdstudio.app.dataset_page import DatasetPage
 from mdstudio.app.places import Places
 from mdstudio.app.preferences import Preferences, Recent
@@ -35,6 +35,12 @@ class Library(QObject):
             self.locations = [*self.locations, location]
             self._store()
         self._places.expand(location)
+
+    def expand_folders(self) -> None:
+        """List the folders of this computer; containers are listed when they are opened."""
+        for location in self.locations:
+            if not listing.is_remote(location):
+                self._places.expand(location)
 
     def remove(self, location: str) -> None:
         self.locations = [place for place in self.locations if place != location]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 from mdstudio.engine.errors import MdError, NotFoundError
 from mdstudio.engine.progress import Progress
-from mdstudio.engine.storage.protocol import BlobStorage
+
+if TYPE_CHECKING:
+    from mdstudio.engine.storage.protocol import BlobStorage
 
 SOURCE_SUFFIXES = (".nc", ".nc4", ".cdf", ".netcdf", ".h5", ".hdf5", ".he5")
 

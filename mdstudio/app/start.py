@@ -169,11 +169,10 @@ class _DropTarget(QWidget):
 
 def _picture(painter: QPainter, at: QPointF) -> None:
     """Seven columns of cells and a patch of triangles, coloured by viridis."""
-    ramp = colormaps.table("viridis")
+    ramp = colormaps.colours("viridis")
 
     def colour(value: float, alpha: int = 255) -> QColor:
-        r, g, b = (int(v) for v in ramp[min(255, max(0, round(255 * value)))])
-        return QColor(r, g, b, alpha)
+        return QColor(*ramp[min(255, max(0, round(255 * value)))], alpha)
 
     painter.setPen(Qt.PenStyle.NoPen)
     for row in range(5):

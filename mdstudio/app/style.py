@@ -107,6 +107,9 @@ QScrollBar::handle:horizontal { min-width: 28px; }
 QScrollBar::handle:hover { background: $text3; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
+QTabBar::scroller { width: 40px; }
+QTabBar QToolButton { background: $window; border: none; border-radius: 4px; }
+QTabBar QToolButton:hover { background: $hover; }
 QSplitter::handle { background: transparent; }
 QSplitter::handle:hover { background: $line2; }
 QStackedWidget { background: transparent; }

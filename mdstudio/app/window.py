@@ -211,8 +211,13 @@ class MainWindow(QMainWindow):
 
     def _page_shown(self) -> None:
         page = self.documents.dataset_page()
-        self.places.show_current(page.session.location if page else "")
+        self._show_place()
         self._view_changed(page.view_key() if page else "start")
+
+    def _show_place(self) -> None:
+        """Tint the row of what is at the front."""
+        page = self.documents.dataset_page()
+        self.places.show_current(page.session.location if page else "")
 
     def _page_looked(self, page: QWidget) -> None:
         """Title and state of a page changed: if it is at the front, title and status bar follow."""
@@ -285,6 +290,8 @@ class MainWindow(QMainWindow):
         self.documents.shown.connect(self._page_shown)
         self.documents.looked.connect(self._page_looked)
         self.documents.opened.connect(self.library.remember)
+        self.documents.opened.connect(self._show_place)
+        self.places_model.rowsInserted.connect(self._show_place, Qt.ConnectionType.QueuedConnection)
         self.documents.status.connect(self.statusbar.set_words)
         self.documents.view_changed.connect(self._view_changed)
         self.topbar.new_tab_requested.connect(self.new_tab)

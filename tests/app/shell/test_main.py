@@ -15,7 +15,9 @@ from mdstudio.app.gallery import Gallery
 from mdstudio.app.theme import Theme
 
 ROOT = Path(__file__).resolve().parents[3]
-HEAVY = ("pyqtgraph", "netCDF4", "h5py", "azure", "xarray", "zarr", "shapely", "pyproj", "mdstudio.engine.dataset")
+HEAVY = (
+    "numpy", "pyqtgraph", "netCDF4", "h5py", "azure", "xarray", "zarr", "shapely", "pyproj", "mdstudio.engine.dataset",
+)
 
 
 def run(code: str, tmp_path: Path) -> str:
