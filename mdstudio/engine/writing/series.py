@@ -60,7 +60,7 @@ def parts(layout: ItemLayout, times: int, part_bytes: int) -> Iterator[Part]:
     height = max(1, bands) * tiles.width
     fitting = max(1, part_bytes // (tiles.width * tiles.width * cell_bytes))
     across = tiles.columns if bands else fitting * tiles.width
-    rows_at_once = max(1, part_bytes // 2 // (tiles.width * cell_bytes))  # one piece is read while one is encoded
+    rows_at_once = max(1, min(part_bytes // 2, READ_BYTES) // (tiles.width * cell_bytes))  # two are held at a time
     for row in range(0, tiles.rows, height):
         rows = slice(row, min(row + height, tiles.rows))
         for column in range(0, tiles.columns, across):

@@ -152,6 +152,20 @@ def test_a_commit_of_another_job_in_between_fails_the_write_and_run_again_it_hol
 
 
 @pytest.mark.rule("P14")
+def test_blocks_staged_after_the_commit_of_another_job_do_not_replace_it(storage: Watched) -> None:
+    """The other commit cannot have dropped them: the condition alone tells."""
+    fresh(storage, step(b"abc", b"de"))
+    mine = writer(storage, stored_base(storage, layout_of(), -1, 1))
+    other = writer(storage, stored_base(storage, layout_of(), -1, 1))
+    stage(other, 5, step(b"other", b""))
+    other.commit()
+    stage(mine, 4, step(b"mine", b""))
+    with pytest.raises(BlobChangedError):
+        mine.commit()
+    assert storage.read(BLOB).data[:10] == b"abcdeother"
+
+
+@pytest.mark.rule("P14")
 def test_two_jobs_that_make_a_new_group_do_not_overwrite_one_another(storage: Watched) -> None:
     layout = layout_of()
     first, second = (writer(storage, empty_base(layout, None)) for _ in range(2))
