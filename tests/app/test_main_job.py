@@ -6,7 +6,7 @@ Nothing is stood in for: the import runs in its worker process, the views read t
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -96,8 +96,8 @@ class Driver:
         self.rest()
         self.qtbot.waitUntil(dialog.submit.isEnabled, timeout=WAIT)
         QTest.mouseClick(dialog.submit, Qt.MouseButton.LeftButton)
-        self.qtbot.waitUntil(lambda: isinstance(self.window.page(), DatasetPage), timeout=WAIT)
-        page = self.window.page()
+        self.qtbot.waitUntil(lambda: self.window.documents.dataset_page() is not None, timeout=WAIT)
+        page = self.window.documents.dataset_page()
         assert isinstance(page, DatasetPage)
         self.qtbot.waitUntil(lambda: page.session.dataset is not None, timeout=WAIT)
         self.rest()
@@ -112,9 +112,6 @@ class Driver:
 @pytest.fixture
 def driver(window: MainWindow, qtbot: Any) -> Driver:
     return Driver(window, qtbot)
-
-
-Check = Callable[[DatasetPage, Path, str], None]
 
 
 def main_job(driver: Driver, source: Path, target: Path, item: str, time: int) -> DatasetPage:

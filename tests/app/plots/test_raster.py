@@ -71,8 +71,9 @@ def test_the_pointer_finds_the_cell_that_a_query_finds(steps, descending, place)
     centres = np.cumsum(np.array(steps, np.float64))
     centres = centres[::-1] if descending else centres
     axis = cell_axis(centres, None, False, 1.0)
-    point = place / 4
-    assert axis_cells(axis.edges()).find(point) == axis.locate(np.array([point]), False)[0]
+    points = np.append(axis.edges(), place / 4)  # on every edge, and anywhere
+    cells = axis_cells(axis.edges())
+    assert [cells.find(point) for point in points] == axis.locate(points, False).tolist()
 
 
 def test_coordinates_that_cannot_be_drawn_become_cell_numbers():
