@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mdstudio.cli.files import format_of
 from mdstudio.cli.opening import open_dataset
 from mdstudio.cli.output import Output, counted, number, size
 from mdstudio.cli.progress import shown_progress
 from mdstudio.cli.select import bbox, layer_index, point, points_of_csv, time_range
 from mdstudio.engine.errors import UsageError
+from mdstudio.targets.files import format_of
 
 if TYPE_CHECKING:
     from mdstudio.engine.requests import Explain
@@ -55,8 +55,8 @@ def _common(parser: argparse.ArgumentParser) -> None:
 
 
 def run_map(args: argparse.Namespace, out: Output) -> int:
-    from mdstudio.cli.results import write_map
     from mdstudio.engine.requests import MapRequest
+    from mdstudio.targets.results import write_map
 
     ending = format_of(args.out, MAP_FORMATS) if args.out else ""
     dataset = open_dataset(args.dataset)
@@ -95,8 +95,8 @@ def run_map(args: argparse.Namespace, out: Output) -> int:
 
 
 def run_series(args: argparse.Namespace, out: Output) -> int:
-    from mdstudio.cli.results import write_series
     from mdstudio.engine.requests import SeriesRequest
+    from mdstudio.targets.results import write_series
 
     ending = format_of(args.out, SERIES_FORMATS) if args.out else ""
     points = (*args.point, *(points_of_csv(args.points) if args.points else ()))

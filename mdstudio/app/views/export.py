@@ -11,7 +11,7 @@ from mdstudio.engine.requests import MapResult, SeriesResult
 
 def write_map(path: str, result: MapResult, dataset: Dataset) -> str:
     """A map as .npz, .csv or .nc by the ending; returns the path."""
-    from mdstudio.cli import results
+    from mdstudio.targets import results
 
     ending = _ending(path, (".npz", ".csv", ".nc"))
     try:
@@ -23,7 +23,7 @@ def write_map(path: str, result: MapResult, dataset: Dataset) -> str:
 
 def write_series(path: str, result: SeriesResult) -> str:
     """Series as .csv or .npz by the ending; returns the path."""
-    from mdstudio.cli import results
+    from mdstudio.targets import results
 
     ending = _ending(path, (".csv", ".npz"))
     try:

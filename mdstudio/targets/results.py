@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from mdstudio.cli.files import whole_file
 from mdstudio.engine.model import Array
 from mdstudio.engine.requests import MapResult, SeriesResult
+from mdstudio.targets.files import whole_file
 
 _OTHERS = ("scale_factor", "add_offset", "_FillValue",  # set by name, or naming variables that are not written
            "coordinates", "grid_mapping", "bounds", "cell_measures", "ancillary_variables")
