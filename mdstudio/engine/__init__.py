@@ -8,6 +8,7 @@
     writing    cells to stored bytes, for the writer
     health     the structural check, which parses bytes by itself
 
-`dataset` (open, query, inspect), `writer` (make a dataset), `settings` and `parameters` (how it will be stored), `query`,
-`requests`, `model`, `times`, `progress`, `errors`. Everything else of the project may import it; it imports none of it.
+`dataset` (open, query, inspect), `writer` (make a dataset), `settings` and `parameters` (how it will be stored),
+`query`, `requests`, `model`, `times`, `progress`, `errors`. Everything else of the project may import
+it; it imports none of it.
 """

@@ -51,7 +51,7 @@ class UsageError(MdError):
     exit_status = 2
 
 
-class Cancelled(MdError):
+class Cancelled(MdError):  # noqa: N818 - it is no error of anyone
     """The caller cancelled; what was half done has been taken back."""
 
     code = "MD-E003"

@@ -1,7 +1,7 @@
 """What a dataset is, as frozen data: items, domains, storage settings, the description that an import starts from.
 
-No I/O here. `engine.layout.metadata` reads and writes these as `dataset.json`; sources make a `Description`; the writer,
-the queries and the views consume them.
+No I/O here. `engine.layout.metadata` reads and writes these as `dataset.json`; sources make a `Description`; the
+writer, the queries and the views consume them.
 """
 
 from __future__ import annotations
@@ -111,8 +111,8 @@ class GridDomain:
     Attributes:
         kind: "regular" (1-D longitude/latitude), "projected" (1-D x/y in a CRS), "rotated" (1-D rotated lon/lat),
             "curvilinear" (2-D coordinates only).
-        x: (columns,) cell centres along a row in the dataset's CRS, the source's own dtype; for "curvilinear" the column
-            numbers.
+        x: (columns,) cell centres along a row in the dataset's CRS, the source's own dtype; for "curvilinear" the
+            column numbers.
         y: (rows,) likewise; ascending or descending as in the source.
         longitude, latitude: (rows, columns) true coordinates where the source has them (always for "curvilinear").
         x_bounds, y_bounds: (n, 2) cell bounds where the source has them.

@@ -152,7 +152,7 @@ def _decoded(item: Item, stored: Array) -> Array:
     invalid = np.zeros(stored.shape, bool)
     for code in (*(() if item.no_data is None else (item.no_data,)), *item.missing):
         if code == code:  # a NaN code needs no comparison: NaN stays NaN below
-            invalid |= stored == np.asarray(code).astype(stored.dtype)
+            invalid |= stored == code  # a code that the type cannot hold equals nothing
     if item.valid_min is not None:
         invalid |= stored < item.valid_min
     if item.valid_max is not None:
