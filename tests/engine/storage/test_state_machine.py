@@ -105,7 +105,7 @@ class FolderAgainstModel(RuleBasedStateMachine):
     def a_killed_write_leaves_something(self, name: str, suffix: str, data: bytes) -> None:
         if name in self.blobs:
             files = self.storage._files(name)
-            if suffix.endswith(".commit") and Path(files.pending).exists():
+            if suffix.endswith(".commit") and Path(files.pending).exists() and not Path(files.sidecar).exists():
                 Path(files.pending).rename(files.sidecar)  # a commit puts the pending list in place before it writes
             Path(files.blob + suffix).write_bytes(data)
 
