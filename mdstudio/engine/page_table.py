@@ -9,18 +9,19 @@ import numpy as np
 from mdstudio.engine.codecs import BlockInfo, describe_block
 from mdstudio.engine.errors import DamagedDataError, NotFoundError
 from mdstudio.engine.layout.item_layout import ItemLayout
-from mdstudio.engine.layout.pages import checked, decode_page
+from mdstudio.engine.layout.pages import CHECKSUM_BYTES, checked, decode_page
 from mdstudio.engine.layout.series import SeriesBlocks
 from mdstudio.engine.layout.step_pages import StepPages
 from mdstudio.engine.model import Array
 from mdstudio.engine.reading import series, steps
 from mdstudio.engine.reading.again import Sleep, once_more, pair_again
-from mdstudio.engine.reading.fetch import fetch
+from mdstudio.engine.reading.fetch import Bytes, fetch
 from mdstudio.engine.reading.tally import Tally
 from mdstudio.engine.reading.threads import read_all
 from mdstudio.engine.storage import BlobStorage
 
 Rect = tuple[int, int, int, int]  # row0, row1, column0, column1
+FIRST_BYTES = 24  # of a page without a header, that are shown for one
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,9 @@ class PageDetails:
         offset, length, raw: bytes, as in the table.
         rectangles: the cell ranges it holds.
         info: facts of the block's header; None for a page of length 0 or one whose header cannot be read.
+        header: the bytes of the block's header; of a page without one, or whose header cannot be read, its first bytes.
         checksum: True where it is right, False where not, None where the page has none.
+        checksum_stored: the checksum's bytes as stored; b"" where the page has none.
         values: decoded, the tile's rows x columns (TimeSeries: series x times); None where it does not decode.
         problem: what is wrong with it, "" for a sound page.
     """
@@ -90,7 +93,9 @@ class PageDetails:
     raw: int
     rectangles: tuple[Rect, ...]
     info: BlockInfo | None
+    header: bytes
     checksum: bool | None
+    checksum_stored: bytes
     values: Array | None
     problem: str = ""
     requests: int = 0
@@ -173,28 +178,33 @@ def page_details(
     `page_table` raises for a damaged index.
     """
     tally = Tally(storage, None, sleep)
-    if layout.storage.storage_type == "TimeSeries":
-        place = _series_place(tally, layout, layer, time // layout.group_size, position)
-    else:
-        place = _step_place(tally, layout, layer, time, position)
-    data = fetch(tally.storage, place.blob, [(place.offset, place.length)], place.version)[0]
+
+    def read() -> tuple[_Place, Bytes]:
+        if layout.storage.storage_type == "TimeSeries":
+            place = _series_place(tally, layout, layer, time // layout.group_size, position)
+        else:
+            place = _step_place(tally, layout, layer, time, position)
+        return place, fetch(tally.storage, place.blob, [(place.offset, place.length)], place.version)[0]
+
+    place, data = once_more(read)
     values = np.empty(place.shape, layout.format.dtype)
     info: BlockInfo | None = None
-    checksum: bool | None = None
+    checksum = False if len(data) and layout.format.checksums else None
     problem = ""
     try:
-        if len(data) and layout.format.checksums:
-            checksum = False
-            info = describe_block(layout.format.codec.name, checked(layout.format, data))
-            checksum = True
-        elif len(data):
-            info = describe_block(layout.format.codec.name, data)
+        if len(data):
+            encoded = checked(layout.format, data)
+            checksum = True if layout.format.checksums else None
+            info = describe_block(layout.format.codec.name, encoded)
         decode_page(layout.format, data, values, place.blob)
     except DamagedDataError as error:
         problem = error.message
+    header = bytes(data[:(info.header_bytes if info else 0) or FIRST_BYTES])
+    stored = b"" if checksum is None else bytes(data[-CHECKSUM_BYTES:])
     counts = tally.storage.snapshot()
     return PageDetails(place.blob, position, place.page, place.offset, place.length, values.nbytes, place.rectangles,
-                       info, checksum, None if problem else values, problem, counts.requests, counts.bytes_read)
+                       info, header, checksum, stored, None if problem else values, problem, counts.requests,
+                       counts.bytes_read)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import pytest
 from mdstudio.engine.dataset import Dataset
 from mdstudio.engine.errors import LayoutGuardError, MdError, NotFoundError, UnknownCompressionError
 from mdstudio.engine.model import Array
+from mdstudio.engine.page_table import FIRST_BYTES
 from mdstudio.engine.requests import MapRequest, SeriesRequest
 from mdstudio.engine.storage import FolderStorage
 from tests.engine.made_datasets import Watched, item, item_storage, make, same_bits, smooth
@@ -112,6 +113,10 @@ def test_a_page_taken_apart_holds_the_values_of_its_cells(tmp_path: Path, storag
         assert page.rectangles == table.rectangles(position)
         assert page.problem == ""
         assert page.checksum is (None if compression == "None" else True)
+        stored = storage.read(page.blob).data[page.offset:page.offset + page.length]
+        assert page.checksum_stored == (b"" if compression == "None" else stored[-4:])
+        assert page.info is not None
+        assert page.header == stored[:page.info.header_bytes or FIRST_BYTES]
         parts = [VALUES[:, 0, r0:r1, c0:c1].reshape(7, -1) for r0, r1, c0, c1 in page.rectangles]
         cells = np.concatenate(parts, axis=1)
         assert page.values is not None
@@ -119,7 +124,6 @@ def test_a_page_taken_apart_holds_the_values_of_its_cells(tmp_path: Path, storag
             assert sorted(page.values.tolist()) == sorted(cells[3:6].T.tolist())
         else:
             assert page.values.ravel().tolist() == cells[4].tolist()
-        assert page.info is not None
 
 
 @pytest.mark.rule("G4", "V1")
@@ -133,8 +137,27 @@ def test_a_damaged_page_says_so_and_shows_no_values(tmp_path: Path, storage_type
     storage.write(blob, bytes(data))
     page = dataset.page_details("v", 4, None, 2)
     assert (page.checksum, page.values) == (False, None)
+    assert page.header == bytes(data[int(table.offset[2]):][:FIRST_BYTES])
+    assert page.checksum_stored == storage.read(blob).data[int(table.offset[2] + table.length[2]) - 4:][:4]
     assert "checksum" in page.problem
     assert dataset.page_details("v", 4, None, 1).problem == ""
+
+
+@pytest.mark.rule("G4", "P16")
+def test_a_page_whose_blob_was_committed_after_its_index_came_is_read_once_more(tmp_path: Path) -> None:
+    dataset, storage = opened(tmp_path, "MultiTimestep")
+    blob = dataset.pages("v", 4).blob_of(2)
+    rewrites = 0
+
+    def rewrite(call: str, name: str, number: int) -> None:
+        nonlocal rewrites
+        if call == "read_range" and not rewrites:
+            rewrites += 1
+            storage.inner.write(blob, storage.inner.read(blob).data)
+
+    storage.after = rewrite
+    page = dataset.page_details("v", 4, None, 2)
+    assert (rewrites, page.problem, page.requests) == (1, "", 6)
 
 
 def test_an_empty_page_has_no_header_and_no_data_for_values(tmp_path: Path) -> None:
@@ -142,7 +165,7 @@ def test_an_empty_page_has_no_header_and_no_data_for_values(tmp_path: Path) -> N
     values[:, :, 16:32, :16] = -1
     dataset = make(tmp_path / "d", {"v": values}, item_storage("MultiTimestep"), (item("v", values, -1),))
     page = dataset.page_details("v", 4, None, 2)
-    assert (page.length, page.info, page.checksum, page.problem) == (0, None, None, "")
+    assert (page.length, page.info, page.header, page.checksum, page.problem) == (0, None, b"", None, "")
     assert page.values is not None
     assert (page.values == -1).all()
 

@@ -22,35 +22,23 @@ from mdstudio.engine.dataset import Dataset, PageDetails, PageTable
 from mdstudio.engine.model import Array, Item
 from mdstudio.engine.requests import decode_values
 
-HEADER_SHOWN = 24  # bytes of a page that are shown in hex
-_CHECKSUM = 4
+HEADER_SHOWN = 24  # bytes of a header that are shown in hex
 
 Row = tuple[str, str, Role, Tone]
 
 
 @dataclass(frozen=True)
 class PageRead:
-    """One page that was read: the facts, its first bytes, the checksum's bytes, the decoded values."""
+    """One page that was read: the facts, and its values decoded (float64, NaN for no data)."""
 
     details: PageDetails
-    head: bytes
-    checksum: bytes
     values: Array | None
-    requests: int
-    bytes_read: int
 
 
 def read_page(dataset: Dataset, item: Item, time: int, layer: int | None, position: int) -> PageRead:
     """Worker thread: read and take apart one page."""
     details = dataset.page_details(item.name, time, layer, position)
-    head, checksum, requests = b"", b"", details.requests
-    if details.length:
-        data = dataset.storage.read_range(details.blob, details.offset, details.length).data
-        requests += 1
-        checksum = data[-_CHECKSUM:] if details.checksum is not None else b""
-        head = data[:HEADER_SHOWN]
-    values = None if details.values is None else decode_values(item, details.values)
-    return PageRead(details, head, checksum, values, requests, details.bytes_read + details.length)
+    return PageRead(details, None if details.values is None else decode_values(item, details.values))
 
 
 class PagePanel(Card):
@@ -149,14 +137,14 @@ class PagePanel(Card):
             info = details.info
             rows.append(("Transform", info.transform, "dense-medium", "text"))
             rows.append(("Backend", info.backend, "dense-medium", "text"))
-        checksum = " ".join((page.checksum[:2].hex().upper(), page.checksum[2:].hex().upper()))
+        checksum = details.checksum_stored.hex(" ", 2).upper()
         state, tone = (("none in this layout", "text3") if details.checksum is None
                        else (f"{checksum} · matches", "ok") if details.checksum else (f"{checksum} · differs", "bad"))
         rows.append(("Checksum", state, "dense-medium", tone))  # type: ignore[arg-type]
         self.facts.set_rows(rows)
         header = details.info.header_bytes if details.info else 0
         self.hex_title.setText(f"Header, {formats.plural(header, 'byte')}" if header else "First bytes")
-        self.hex.set_bytes(page.head[:header] if 0 < header <= HEADER_SHOWN else page.head)
+        self.hex.set_bytes(details.header[:HEADER_SHOWN])
         self.hex_title.show()
         self.hex.show()
         self.note.setText(details.problem)
