@@ -82,19 +82,19 @@ def _rows(
     tally.check()
     blocks = blob_blocks(tally, layout, layer, page, group, raw_rows)
     height = int(blocks.row1[0] - blocks.row0[0])
-    block_of = rows // height
-    touched, member = np.unique(block_of, return_inverse=True)
+    order = np.argsort(rows // height, kind="stable")
+    touched, first = np.unique(rows[order] // height, return_index=True)
     ranges = list(zip(blocks.offsets[touched].tolist(), blocks.lengths[touched].tolist(), strict=True))
     data = fetch(tally.storage, blocks.blob, ranges, blocks.version, length=blocks.length, pin=layout.format.compressed)
     values = np.empty((rows.size, columns.stop - columns.start), layout.format.dtype)
+    buffer = np.empty((height, blocks.columns), layout.format.dtype)
     with tally.decoding():
-        for i, (block, stored) in enumerate(zip(touched.tolist(), data, strict=True)):
+        for i, (block, members) in enumerate(zip(touched.tolist(), np.split(order, first[1:]), strict=True)):
             if i % 64 == 0:
                 tally.check()
-            buffer = np.empty((int(blocks.row1[block] - blocks.row0[block]), blocks.columns), layout.format.dtype)
-            decode_page(layout.format, stored, buffer, f"{blocks.blob} block {block}")
-            members = np.flatnonzero(member == i)
-            values[members] = buffer[rows[members] - int(blocks.row0[block]), columns]
+            held = buffer[:int(blocks.row1[block]) - block * height]
+            decode_page(layout.format, data[i], held, f"{blocks.blob} block {block}")
+            values[members] = held[rows[members] - block * height, columns]
     tally.pages(block_refs(layout, page, blocks, touched))
     return values
 
