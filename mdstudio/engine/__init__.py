@@ -9,6 +9,6 @@
     health     the structural check, which parses bytes by itself
 
 `dataset` (open, query, inspect), `writer` (make a dataset), `settings` and `parameters` (how it will be stored),
-`query`, `requests`, `model`, `times`, `progress`, `errors`. Everything else of the project may import
-it; it imports none of it.
+`query`, `requests`, `page_table`, `sizes` (what an open dataset answers), `model`, `items`, `times`, `progress`,
+`errors`. Everything else of the project may import it; it imports none of it.
 """

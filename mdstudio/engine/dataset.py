@@ -5,12 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
 from mdstudio.engine import query
-from mdstudio.engine.errors import NotFoundError
+from mdstudio.engine.items import find_item
 from mdstudio.engine.layout.domain import load_domain
 from mdstudio.engine.layout.guards import Guard, guards, require_readable
 from mdstudio.engine.layout.item_layout import ItemLayout, item_layout
@@ -84,15 +83,7 @@ class Dataset:
 
     def item(self, name: str) -> Item:
         """The item of a name or of `#n`, counted from 0; raises `NotFoundError` with the nearest name."""
-        items = self.metadata.items
-        by_name = {item.name: item for item in items}
-        if name in by_name:
-            return by_name[name]
-        if name.startswith("#") and name[1:].isdigit() and int(name[1:]) < len(items):
-            return items[int(name[1:])]
-        near = get_close_matches(name, by_name, 1, 0.0)
-        raise NotFoundError(f"There is no item '{name}'; there are {', '.join(by_name)}.", where=self.location,
-                            advice=f"Did you mean '{near[0]}'?" if near else "")
+        return find_item(self.metadata.items, name, self.location)
 
     def layout(self, name: str) -> ItemLayout:
         """Where the values of an item lie; refused under a guard that forbids reading, before anything is read."""

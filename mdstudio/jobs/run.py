@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from mdstudio.engine.errors import AlreadyExistsError, NotFoundError, UsageError
-from mdstudio.engine.model import Array, Description, Dropped, Item
+from mdstudio.engine.items import find_item
+from mdstudio.engine.model import Array, Description, Dropped
 from mdstudio.engine.progress import Progress
 from mdstudio.engine.storage import redact
 from mdstudio.jobs.recipe import Recipe, command_text, parameter_list
@@ -139,6 +139,9 @@ def choose_grid(descriptions: Sequence[Description], recipe: Recipe) -> Descript
         for number, description in enumerate(descriptions):
             if recipe.grid in (description.name, f"#{number}"):
                 return description
+        if len(descriptions) == 1 and not descriptions[0].name:
+            raise NotFoundError(f"The source has no grid '{recipe.grid}'; it holds a single one, without a name.",
+                                advice="Leave the grid out.")
         raise NotFoundError(f"The source has no grid '{recipe.grid}'. It has:\n{_grid_lines(descriptions)}")
     holders = [d for d in descriptions if recipe.items and set(recipe.items) <= {i.name for i in d.items}]
     if len(descriptions) == 1:
@@ -164,24 +167,13 @@ def choose_items(description: Description, names: Sequence[str]) -> Description:
     """The description with the named items only (`#n` counts from 0), in the order given; all for no names."""
     if not names:
         return description
-    chosen = {item.name: item for item in (_item(description.items, name) for name in names)}
+    chosen = {item.name: item for item in (find_item(description.items, name) for name in names)}
     left = [i.name for i in description.items if i.name not in chosen]
     return replace(
         description, items=tuple(chosen.values()),
         hints={name: hints for name, hints in description.hints.items() if name in chosen},
         dropped=(*description.dropped, *(Dropped(name, "not chosen") for name in left)),
     )
-
-
-def _item(items: Sequence[Item], name: str) -> Item:
-    by_name = {item.name: item for item in items}
-    if name in by_name:
-        return by_name[name]
-    if name.startswith("#") and name[1:].isdigit() and int(name[1:]) < len(items):
-        return items[int(name[1:])]
-    near = get_close_matches(name, by_name, 1, 0.0)
-    raise NotFoundError(f"The source has no item '{name}'; it has {', '.join(by_name)}.",
-                        advice=f"Did you mean '{near[0]}'?" if near else "")
 
 
 def dropped_json(dropped: Sequence[Dropped]) -> list[dict[str, Any]]:
