@@ -14,7 +14,7 @@ from mdstudio.engine.layout.series import SeriesBlocks
 from mdstudio.engine.layout.step_pages import StepPages
 from mdstudio.engine.model import Array
 from mdstudio.engine.reading import series, steps
-from mdstudio.engine.reading.again import Sleep, once_more, pair_again
+from mdstudio.engine.reading.again import Sleep, again, once_more
 from mdstudio.engine.reading.fetch import Bytes, fetch
 from mdstudio.engine.reading.tally import Tally
 from mdstudio.engine.reading.threads import read_all
@@ -122,9 +122,7 @@ def page_table(storage: BlobStorage, layout: ItemLayout, layer: int, time: int, 
 
 
 def _step(tally: Tally, layout: ItemLayout, layer: int, time: int) -> StepPages:
-    if layout.storage.storage_type == "SingleTimestep" and layout.format.compressed:
-        return pair_again(lambda: steps.step_pages(tally, layout, layer, time), tally.sleep)
-    return once_more(lambda: steps.step_pages(tally, layout, layer, time))
+    return again(layout, lambda: steps.step_pages(tally, layout, layer, time), tally.sleep)
 
 
 def _series_table(tally: Tally, layout: ItemLayout, layer: int, group: int) -> PageTable:

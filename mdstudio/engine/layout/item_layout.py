@@ -125,8 +125,3 @@ def item_layout(
     if storage.storage_type == "TimeSeries":
         elements = (storage.time_series_block_rows or 1) * (storage.time_group_size or len(times))
     return ItemLayout(item, folder, storage, times, tiles, page_format(item, storage, elements, hints))
-
-
-def whole_slice(layout: ItemLayout) -> Array:
-    """An empty (rows, columns) array of the stored type."""
-    return np.empty((layout.tiles.rows, layout.tiles.columns), layout.format.dtype)

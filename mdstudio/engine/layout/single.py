@@ -13,8 +13,6 @@ from mdstudio.engine.layout.page_index import index_bytes, offsets_of, parse_ind
 from mdstudio.engine.layout.step_pages import StepPages
 from mdstudio.engine.storage import BlobStorage
 
-UNIT_STEPS = 32  # an aligned run of so many timesteps is one unit of work (C6)
-
 
 def step_blobs(layout: ItemLayout, layer: int, time: int, step: EncodedStep) -> Iterator[tuple[str, bytes]]:
     """(blob, bytes) to store for one timestep, in this order: the `.dat`, then its `.idx` when compressed (P18)."""

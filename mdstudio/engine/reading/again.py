@@ -6,10 +6,18 @@ import time
 from collections.abc import Callable
 
 from mdstudio.engine.errors import BlobChangedError, DamagedDataError
+from mdstudio.engine.layout.item_layout import ItemLayout
 
 Sleep = Callable[[float], None]
 
 PAIR_WAITS = (0.2, 1.0)  # seconds before a SingleTimestep pair is read again, and once more (P18)
+
+
+def again[T](layout: ItemLayout, read: Callable[[], T], sleep: Sleep) -> T:
+    """Read of a layout, and again as its rule says: a `.dat` and `.idx` pair (P18), or a blob of one version (P16)."""
+    if layout.storage.storage_type == "SingleTimestep" and layout.format.compressed:
+        return pair_again(read, sleep)
+    return once_more(read)
 
 
 def once_more[T](read: Callable[[], T]) -> T:

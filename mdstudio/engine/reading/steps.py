@@ -12,7 +12,7 @@ from mdstudio.engine.layout.item_layout import ItemLayout
 from mdstudio.engine.layout.pages import decode_page
 from mdstudio.engine.layout.step_pages import StepPages
 from mdstudio.engine.model import Array
-from mdstudio.engine.reading.again import once_more, pair_again
+from mdstudio.engine.reading.again import again
 from mdstudio.engine.reading.fetch import Bytes, fetch
 from mdstudio.engine.reading.tally import Tally
 from mdstudio.engine.reading.threads import DECODERS, decode_all, read_all
@@ -26,9 +26,7 @@ def read_slice(
     tally: Tally, layout: ItemLayout, layer: int, time: int, rows: Array, columns: Array, pages: Array
 ) -> Array:
     """(rows, columns) stored values of one timestep; cells of other pages than `pages` are no-data."""
-    if layout.storage.storage_type == "SingleTimestep" and layout.format.compressed:
-        return pair_again(lambda: _slice(tally, layout, layer, time, rows, columns, pages), tally.sleep)
-    return once_more(lambda: _slice(tally, layout, layer, time, rows, columns, pages))
+    return again(layout, lambda: _slice(tally, layout, layer, time, rows, columns, pages), tally.sleep)
 
 
 def step_pages(tally: Tally, layout: ItemLayout, layer: int, time: int) -> StepPages:
@@ -129,14 +127,16 @@ def read_series(tally: Tally, layout: ItemLayout, layer: int, times: range, cell
     pages, member = np.unique(layout.tiles.pages_at(cells[:, 0], cells[:, 1]), return_inverse=True)
     wanted = _Cells(layout, cells, pages, member)
 
+    if not layout.format.compressed:
+        group = _raw_series
+    elif layout.storage.storage_type == "SingleTimestep":
+        group = _single_series
+    else:
+        group = _multi_series
+
     def read(part: range) -> None:
         into = values[part.start - times.start:part.stop - times.start]
-        if layout.storage.storage_type == "SingleTimestep" and layout.format.compressed:
-            pair_again(lambda: _single_series(tally, layout, layer, part, wanted, into), tally.sleep)
-        elif layout.format.compressed:
-            once_more(lambda: _multi_series(tally, layout, layer, part, wanted, into))
-        else:
-            once_more(lambda: _raw_series(tally, layout, layer, part, wanted, into))
+        again(layout, lambda: group(tally, layout, layer, part, wanted, into), tally.sleep)
         tally.advance()
 
     parts = _time_parts(layout, times)
