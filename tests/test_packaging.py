@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import ast
+import json
+import os
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -31,8 +35,6 @@ def test_every_folder_with_code_is_listed_as_a_package() -> None:
 
 
 def test_top_level_holds_only_what_the_design_draws() -> None:
-    import subprocess
-
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode:
         pytest.skip("not a git checkout")
@@ -69,3 +71,28 @@ def test_every_folder_says_what_lives_there() -> None:
     for module in MODULES:
         if module.name == "__init__.py":
             assert ast.get_docstring(ast.parse(module.read_text(encoding="utf-8"))), f"{module} has no docstring"
+
+
+def test_every_header_of_the_extension_is_listed_and_so_in_the_source_distribution() -> None:
+    (extension,) = PROJECT["tool"]["setuptools"]["ext-modules"]
+    sources = {path.relative_to(ROOT).as_posix() for path in ROOT.joinpath("mdstudio").rglob("*.[ch]")}
+    assert {*extension["sources"], *extension["depends"]} == sources
+
+
+@pytest.mark.long
+def test_an_installed_wheel_finds_its_resources(tmp_path: Path) -> None:
+    def run(*words: str | Path, **options: object) -> str:
+        return subprocess.run(words, check=True, capture_output=True, text=True, **options).stdout  # type: ignore[call-overload,no-any-return]
+
+    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", tmp_path, ROOT)
+    (wheel,) = tmp_path.glob("*.whl")
+    run(sys.executable, "-m", "venv", tmp_path / "venv")
+    python = next(path for path in (tmp_path / "venv/bin/python", tmp_path / "venv/Scripts/python.exe") if path.exists())
+    run(python, "-m", "pip", "install", "-q", wheel)
+    home = {**os.environ, "HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path), "APPDATA": str(tmp_path)}
+    facts = json.loads(run(python, "-m", "mdstudio", "demo", "--no-gui", "--json", cwd=tmp_path, env=home))
+    assert facts["kind"] == "grid"
+    picture = tmp_path / "window.png"
+    run(python, "-m", "mdstudio.app.main", "--grab", picture, "--wait", "1", cwd=tmp_path,
+        env={**home, "QT_QPA_PLATFORM": "offscreen"})
+    assert picture.stat().st_size > 10_000
