@@ -112,8 +112,7 @@ def planned(recipe: Recipe, environ: Mapping[str, str] | None = None) -> Iterato
     if recipe.workers is not None:
         environ["MD_ENCODE_WORKERS"] = str(recipe.workers)
     writer = parse_parameters(parameter_list(recipe.writer_parameters), "writer")
-    reader = parse_parameters(parameter_list(recipe.reader_parameters), "reader")
-    with open_source(recipe.sources, reader) as source:
+    with open_source(recipe.sources, recipe.reader_parameters) as source:
         grid = choose_grid(source.descriptions(), recipe)
         others = (Dropped(i.name, f"in another grid, {d.name}") for d in source.descriptions() if d is not grid
                   for i in d.items)

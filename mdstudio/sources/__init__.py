@@ -1,4 +1,5 @@
 """What can be imported: one module or package a family of files, each giving a `Source` (`contract`).
 
-`registry.open_source` is the way in. Sources import from the engine's model, times and errors only.
+`registry.open_source` is the way in. Sources import from the engine's model, times,
+errors and parameters only.
 """

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from mdstudio.resources import resource
+from mdstudio.engine.errors import UsageError
+from mdstudio.engine.parameters import parameters
 from mdstudio.sources.contract import Source
-from mdstudio.sources.registry import READER_PARAMETERS, open_source
+from mdstudio.sources.registry import open_source
 from tests.sources.netcdf_builders import one_item
 
 
@@ -21,9 +22,22 @@ def test_a_netcdf_file_is_a_source(tmp_path: Path) -> None:
 
 
 @pytest.mark.rule("D11")
-def test_reader_parameters_are_those_that_are_declared() -> None:
-    declared = json.loads(resource("parameters.json").read_text(encoding="utf-8"))
-    assert sorted(p["name"] for p in declared if p["for"] == "reader") == sorted(READER_PARAMETERS)
+@pytest.mark.parametrize(("given", "message"), [
+    ({"DoubelAsFloat": True}, "nearest is DoubleAsFloat"),
+    ({"TimePolicy": "keep"}, "one of keep-last, keep-first, fail"),
+    ({"DoubleAsFloat": "perhaps"}, "true or false"),
+])
+def test_reader_parameters_are_checked_before_a_file_is_opened(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        open_source(["/nowhere/a.nc"], given)
+
+
+@pytest.mark.rule("D11", "W4")
+def test_every_declared_reader_parameter_takes_its_values(tmp_path: Path) -> None:
+    path = str(one_item(tmp_path / "a.nc"))
+    for name, parameter in parameters("reader").items():
+        for value in parameter.choices or (True, False):
+            open_source([path], {name: value}).close()
 
 
 def test_readers_are_loaded_only_when_a_file_is_opened(tmp_path: Path) -> None:

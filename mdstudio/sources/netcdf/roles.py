@@ -54,11 +54,6 @@ def is_since(unit: str) -> bool:
     return re.match(r"\s*\w+\s+(since|after|from|as)\s+\S", unit, re.IGNORECASE) is not None
 
 
-def is_month_number(variable: Variable) -> bool:
-    """True for a time coordinate that counts months and names no year (`units = "Month"`)."""
-    return _MONTH_UNITS.match(units(variable.attributes)) is not None
-
-
 def role_of(variable: Variable) -> Role:
     """What a coordinate variable stands for; "" when nothing tells."""
     attributes, unit = variable.attributes, units(variable.attributes)

@@ -144,11 +144,9 @@ class NetcdfSource:
 
 
 def _slice(wanted: range) -> slice:
-    return slice(wanted.start, wanted.stop, wanted.step) if wanted.step > 0 else _reversed_error(wanted)
-
-
-def _reversed_error(wanted: range) -> slice:
-    raise IndexError(f"steps backwards are not read ({wanted})")
+    if wanted.step < 1:
+        raise IndexError(f"steps backwards are not read ({wanted})")
+    return slice(wanted.start, wanted.stop, wanted.step)
 
 
 def _runs(files: Array, steps: Array) -> list[tuple[int, range]]:

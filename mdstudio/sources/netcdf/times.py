@@ -198,15 +198,6 @@ def wrf_times(characters: Array) -> Array:
     return out
 
 
-def policy_name(value: Any) -> str:
-    """`keep-last`, `keep-first` or `fail`; raises `UsageError` for anything else."""
-    name = str(value).strip().lower().replace("_", "-").replace(" ", "-")
-    name = {"keeplast": "keep-last", "keepfirst": "keep-first"}.get(name, name)
-    if name not in ("keep-last", "keep-first", "fail"):
-        raise UsageError(f"TimePolicy '{value}' is unknown; known are keep-last, keep-first, fail.")
-    return name
-
-
 def time_attributes(attributes: Mapping[str, Any], unit: str) -> dict[str, Any]:
     """The attributes of the time coordinate, `units` among them also where the file calls it otherwise."""
     return {**attributes, **({} if "units" in attributes or not unit else {"units": unit})}
