@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from mdstudio.cli.output import Output, counted, duration, size
-from mdstudio.cli.progress import shown_progress
+from mdstudio.cli.progress import shown_progress, told_to_the_end
 from mdstudio.engine.errors import NotFoundError, UsageError
-from mdstudio.jobs.recipe import Recipe
+from mdstudio.jobs.recipe import Recipe, parameter_list, parameter_mapping
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -58,10 +58,11 @@ def run(args: argparse.Namespace, out: Output) -> int:
         return 0
     with shown_progress(args, "Importing") as progress:
         summary = run_recipe(recipe, progress)
-    if out.json:
-        out.line({"summary": summary})
-    else:
-        print_summary(out, summary)
+    with told_to_the_end():
+        if out.json:
+            out.line({"summary": summary})
+        else:
+            print_summary(out, summary)
     return 0
 
 
@@ -79,9 +80,11 @@ def recipe_of(args: argparse.Namespace) -> Recipe:
                          advice="Write: mdstudio import SOURCE... DATASET.")
     for key, words in (("writerParameters", args.set), ("readerParameters", args.reader)):
         assigned = assignments(words, "--set" if key == "writerParameters" else "--reader")
-        kept = [p for p in data.get(key, []) if not (isinstance(p, Mapping) and p.get("name") in assigned)]
-        data[key] = kept + [{"name": name, "value": value} for name, value in assigned.items()]
-    if args.items:
+        in_file = parameter_mapping(data.get(key, []), key)
+        data[key] = parameter_list(in_file | assigned)
+    if args.items is not None:
+        if not args.items.strip():
+            raise UsageError("--items names no item.", advice="Leave it out to take all of them.")
         data["items"] = [part.replace("\\,", ",").strip() for part in _split(args.items)]
     options = {"grid": args.grid or None, "workers": args.workers, "replace": args.replace or None}
     data |= {key: value for key, value in options.items() if value is not None}
@@ -156,6 +159,8 @@ def _params_file(path: str) -> dict[str, Any]:
         raise NotFoundError("The parameter file is not there.", where=path) from None
     except (ValueError, UnicodeDecodeError) as error:
         raise UsageError(f"The parameter file is no JSON: {error}.", where=path) from None
+    except RecursionError:
+        raise UsageError("The parameter file is nested too deeply.", where=path) from None
     if not isinstance(data, dict):
         raise UsageError("The parameter file must be a JSON object.", where=path,
                          advice='Such as {"writerParameters": [{"name": "Compression", "value": "ZstdAuto"}]}.')

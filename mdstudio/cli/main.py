@@ -19,12 +19,15 @@ COMMANDS = {  # name -> module, in the order of --help
     "demo": "demo", "list": "list_", "inspect": "inspect", "import": "import_", "query": "query", "check": "check",
     "compare": "compare",
 }
-_NUMBERS = re.compile(r"^-[\d.][-+\d.eE,]*$")  # a value such as -10,50,5,60 that argparse would take for an option
+_NUMBERS = re.compile(r"^-([\d.]|inf|nan)[-+\d.a-z,]*$", re.IGNORECASE)  # a value such as -10,50,5,60 that argparse would take for an option
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; returns the exit status. Never raises but on `MD_STUDIO_DEBUG=1`."""
     words = list(sys.argv[1:] if argv is None else argv)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # the shell closed it: `>&-`
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
     args = argparse.Namespace(progress="auto")
     try:
         if not words or (words[0] not in COMMANDS and not words[0].startswith("-")):

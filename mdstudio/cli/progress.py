@@ -39,6 +39,18 @@ def shown_progress(args: argparse.Namespace, what: str) -> Iterator[Progress]:
             signal.signal(number, handler)
 
 
+@contextmanager
+def told_to_the_end() -> Iterator[None]:
+    """After a job is done a Ctrl-C (or SIGTERM) cancels nothing any more: what the job did is told to the end."""
+    main_thread = threading.current_thread() is threading.main_thread()
+    before = {s: signal.signal(s, signal.SIG_IGN) for s in (signal.SIGINT, signal.SIGTERM)} if main_thread else {}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 class _Silent(Progress):
     """Shows nothing."""
 

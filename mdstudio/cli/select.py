@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import re
 from pathlib import Path
 
@@ -90,6 +91,8 @@ def points_of_csv(path: str) -> list[tuple[float, float]]:
     for number, row in enumerate(rows):
         try:
             x, y = (float(cell) for cell in row[:2])
+            if not (math.isfinite(x) and math.isfinite(y)):
+                raise ValueError
         except ValueError:
             if number == 0:
                 continue

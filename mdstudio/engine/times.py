@@ -124,6 +124,9 @@ def format_time(microseconds: int, calendar: str) -> str:
     if _native(microseconds, calendar):
         seconds, fraction = divmod(microseconds, 1_000_000)
         text = str(np.datetime64(seconds, "s"))
+        if text.startswith("-"):  # NumPy writes -953, ISO 8601 -0953
+            year, rest = text[1:].split("-", 1)
+            text = f"-{year:0>4}-{rest}"
     else:
         import cftime
 
@@ -144,8 +147,8 @@ def _cycles_before_year_1(seconds: int, calendar: str) -> int:
 
 
 _TIME = re.compile(
-    r"(?P<year>[+-]?\d{4,})(?:-(?P<month>\d{1,2})(?:-(?P<day>\d{1,2}))?)?"
-    r"(?:[T ](?P<hour>\d{1,2})(?::?(?P<minute>\d{2})(?::?(?P<second>\d{2})(?:\.(?P<fraction>\d{1,6}))?)?)?)?"
+    r"(?:(?P<basic>\d{8}(?!\d))|(?P<year>[+-]?\d{4,6})(?:-(?P<month>\d{1,2})(?:-(?P<day>\d{1,2}))?)?)"
+    r"(?:[T ](?P<hour>\d{1,2})(?::?(?P<minute>\d{2})(?::?(?P<second>\d{2})(?:\.(?P<fraction>\d{1,6})0*)?)?)?)?"
     r"\s*(?P<zone>Z|UTC|[+-]\d{2}:?\d{2})?$", re.IGNORECASE)
 
 
@@ -155,6 +158,8 @@ def parse_time(text: str, calendar: str) -> int:
     if not match:
         raise UsageError(f"'{text}' is no ISO 8601 time such as 2019-01-21T06:00:00, and no index such as #0.")
     part = match.groupdict()
+    if part["basic"]:
+        part |= {"year": part["basic"][:4], "month": part["basic"][4:6], "day": part["basic"][6:]}
     year, month, day, hour, minute, second = (
         int(part[k] or d) for k, d in
         (("year", 0), ("month", 1), ("day", 1), ("hour", 0), ("minute", 0), ("second", 0)))
@@ -166,8 +171,9 @@ def parse_time(text: str, calendar: str) -> int:
         else:
             import cftime
 
-            date = cftime.datetime(year, month, day, hour, minute, second, calendar=calendar)
-            value = int(cftime.date2num(date, _EPOCH_UNITS, calendar=calendar))
+            cycles = max(0, -(-(5 - year) // 4)) if calendar in ("standard", "julian") else 0
+            date = cftime.datetime(year + 4 * cycles, month, day, hour, minute, second, calendar=calendar)
+            value = int(cftime.date2num(date, _EPOCH_UNITS, calendar=calendar)) - cycles * _JULIAN_CYCLE * 1_000_000
     except (ValueError, OverflowError) as error:
         raise UsageError(f"'{text}' is no time of the calendar {calendar}: {error}") from None
     return value + fraction - _zone_offset(part["zone"])

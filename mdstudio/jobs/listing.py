@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -11,11 +12,13 @@ from mdstudio.engine.progress import Progress
 if TYPE_CHECKING:
     from mdstudio.engine.storage.protocol import BlobStorage
 
+_ITEM_FOLDER = re.compile(r"\d{3,}-")
+
 
 def find_datasets(storage: BlobStorage, progress: Progress | None = None) -> Iterator[str]:
     """Prefixes of the datasets below the storage's root, "" for the root itself, by name.
 
-    Cost: one listing a folder; a dataset's own folders are not entered. `Cancelled` between two folders.
+    Cost: one listing a folder; the folders of a dataset's items are not entered. `Cancelled` between two folders.
     """
     progress = progress or Progress()
     open_folders = [""]
@@ -26,6 +29,6 @@ def find_datasets(storage: BlobStorage, progress: Progress | None = None) -> Ite
         progress.advance()
         if any(blob.name.rpartition("/")[2] == METADATA_BLOB for blob in blobs):
             yield folder
-        else:
-            prefix = f"{folder}/" if folder else ""
-            open_folders += [prefix + name for name in sorted(folders, reverse=True)]
+            folders = [name for name in folders if not _ITEM_FOLDER.match(name)]  # others may hold datasets too
+        prefix = f"{folder}/" if folder else ""
+        open_folders += [prefix + name for name in sorted(folders, reverse=True)]

@@ -81,8 +81,8 @@ class Recipe:
         if not _is_texts(items) or not isinstance(grid, str):
             raise UsageError("The recipe's 'items' must be a list of names, its 'grid' a name.")
         workers = data.get("workers")
-        if workers is not None and (not isinstance(workers, int) or isinstance(workers, bool)):
-            raise UsageError(f"The recipe's 'workers' must be a whole number, not {json.dumps(workers)}.")
+        if workers is not None and (not isinstance(workers, int) or isinstance(workers, bool) or workers < 1):
+            raise UsageError(f"The recipe's 'workers' must be a whole number from 1, not {json.dumps(workers)}.")
         if not isinstance(data.get("replace", False), bool):
             raise UsageError("The recipe's 'replace' must be true or false.")
         return cls(

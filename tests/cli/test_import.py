@@ -49,6 +49,32 @@ def test_parameters_come_from_a_file_and_the_command_wins(waves: Path, tmp_path:
 
 
 @pytest.mark.rule("D11")
+@pytest.mark.rule("D11")
+@pytest.mark.parametrize(("text", "says"), [
+    ("[" * 100_000, "nested too deeply"), ("[1", "no JSON"), ("[1]", "JSON object"),
+    ('{"writerParameters": 5}', "'writerParameters' must be a list"),
+    ('{"readerParameters": null}', "'readerParameters' must be a list"),
+    ('{"writerParameters": [{"name": 5, "value": 1}]}', "Each entry of 'writerParameters'"),
+])
+def test_a_malformed_parameter_file_is_a_usage_error(
+    text: str, says: str, waves: Path, tmp_path: Path, run: Run
+) -> None:
+    (tmp_path / "p.json").write_text(text)
+    outcome = run("import", waves, tmp_path / "d", "--params", tmp_path / "p.json", "--set", "Compression=LZ4")
+    assert outcome.status == 2
+    assert says in outcome.err
+    assert "Traceback" not in outcome.err
+    assert not (tmp_path / "d").exists()
+
+
+def test_a_grid_by_name_of_a_source_with_a_single_one_is_refused_in_words(
+    waves: Path, tmp_path: Path, run: Run
+) -> None:
+    outcome = run("import", waves, tmp_path / "d", "--grid", "other")
+    assert (outcome.status, outcome.err.count("\n")) == (10, 1)
+    assert "holds a single one" in outcome.err
+
+
 def test_a_whole_recipe_needs_no_other_word(waves: Path, tmp_path: Path, run: Run) -> None:
     (tmp_path / "r.json").write_text(json.dumps({"sources": [str(waves)], "target": str(tmp_path / "d"),
                                                  "items": ["swh"]}))
@@ -64,7 +90,8 @@ def test_a_whole_recipe_needs_no_other_word(waves: Path, tmp_path: Path, run: Ru
     (["--set", "GridTileWidth"], "Name=Value"),
     (["--reader", "DoubleAsFloats=true"], "DoubleAsFloat"),
     (["--set", "Compression=LZ4", "--set", "Compression=LZ4"], "twice"),
-    (["--workers", "0"], "from 1"),
+    (["--workers", "0"], "'workers'"),
+    (["--items", ""], "--items names no item"),
     (["--workers", "many"], "invalid int value"),
     (["--append"], "next release"),
     (["--update"], "next release"),

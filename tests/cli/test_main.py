@@ -55,6 +55,7 @@ def test_version(run: Run) -> None:
     (["inspect"], 2, "DATASET"),
     (["query"], 2, "map|series"),
     (["query", "map", "x", "--time"], 2, "quote it, '#0'"),
+    (["query", "map", "x", "--bbox", "-inf,-1,1,1"], 2, "is not a rectangle"),
     (["--nonsense"], 2, "--help"),
     (["check", "x", "--level", "deep"], 2, "probe"),
 ])
@@ -140,6 +141,38 @@ def test_a_reader_that_has_enough_is_met_quietly(tmp_path: Path) -> None:
     words = " ".join([*COMMAND, "query", "series", str(tmp_path / "d"), *(["--point", "0,52"] * 60), "--json"])
     done = subprocess.run(["sh", "-c", f"{words} | head -n 1"], capture_output=True, text=True, cwd=ROOT, check=False)
     assert (done.stdout, done.stderr) == ("{\n", "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell that closes stdout")
+@pytest.mark.parametrize("closed", [">&-", "2>&-"])
+def test_a_closed_stdout_or_stderr_is_no_bug_of_ours(closed: str, tmp_path: Path) -> None:
+    source = write_waves(tmp_path / "a.nc")
+    words = " ".join([*COMMAND, "import", str(source), str(tmp_path / "d"), closed])
+    done = subprocess.run(["sh", "-c", words], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr
+    assert ("Imported to" in done.stdout) == (closed == "2>&-")
+
+
+ENDED = """
+import os, signal, sys
+from mdstudio.cli import import_, main
+told = import_.print_summary
+def interrupted(*args):
+    os.kill(os.getpid(), signal.SIGINT)
+    told(*args)
+import_.print_summary = interrupted
+sys.exit(main.main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_ctrl_c_after_the_dataset_is_made_is_no_cancel(tmp_path: Path) -> None:
+    source = write_waves(tmp_path / "a.nc")
+    done = subprocess.run([sys.executable, "-c", ENDED, "import", source, tmp_path / "d", "--quiet"],
+                          capture_output=True, text=True, cwd=ROOT, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Imported to" in done.stdout
 
 
 def interrupted(source: Path, target: Path, number: int) -> tuple[int, str]:

@@ -56,8 +56,9 @@ def test_points_come_from_the_first_two_columns(text: str, tmp_path: Path) -> No
     assert points_of_csv(str(tmp_path / "p.csv")) == [(1, 2), (-3, 4.5)]
 
 
-def test_a_row_that_is_no_point_is_named(tmp_path: Path) -> None:
-    (tmp_path / "p.csv").write_text("x,y\n1,2\nfar,away\n")
+@pytest.mark.parametrize("row", ["far,away", "nan,52", "3,inf", "3"])
+def test_a_row_that_is_no_point_is_named(row: str, tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text(f"x,y\n1,2\n{row}\n")
     with pytest.raises(UsageError, match="Row 3"):
         points_of_csv(str(tmp_path / "p.csv"))
 

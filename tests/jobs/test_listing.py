@@ -34,6 +34,11 @@ def test_the_root_may_be_a_dataset_itself(tmp_path: Path) -> None:
     assert list(find_datasets(FolderStorage(tmp_path / "d"))) == [""]
 
 
+def test_datasets_beside_the_items_of_a_dataset_are_found_too(tmp_path: Path) -> None:
+    make(tmp_path, ".", "below", "below/deeper/inner")
+    assert list(find_datasets(FolderStorage(tmp_path))) == ["", "below", "below/deeper/inner"]
+
+
 @pytest.mark.rule("G1")
 def test_a_dataset_is_not_looked_into_and_no_byte_is_read(tmp_path: Path) -> None:
     make(tmp_path, "d", "d/000-item/inner")

@@ -84,6 +84,7 @@ def test_only_addresses_lose_their_query(location: str, shown: str) -> None:
     ({"sources": ["a.nc"]}, "target"),
     ({"sources": ["a.nc"], "target": "x", "item": ["a"]}, "'items'"),
     ({"sources": ["a.nc"], "target": "x", "workers": "two"}, "workers"),
+    ({"sources": ["a.nc"], "target": "x", "workers": 0}, "from 1"),
     ({"sources": ["a.nc"], "target": "x", "job": "export"}, "export"),
     ({"sources": ["a.nc"], "target": "x", "writerParameters": {"Compression": "LZ4"}}, "writerParameters"),
     ({"sources": ["a.nc"], "target": "x", "readerParameters": [{"name": "A", "value": 1}] * 2}, "A twice"),

@@ -93,8 +93,9 @@ def test_float_codes_are_rounded_to_the_stored_type(tmp_path: Path) -> None:
     assert np.isnan(nan.no_data)
 
 
-def test_a_code_that_the_stored_type_cannot_hold_is_noted(tmp_path: Path) -> None:
-    path = one_item(tmp_path / "a.nc", attributes={"missing_value": np.float32(1e37)})
+@pytest.mark.parametrize("code", [1e37, np.inf, -np.inf, np.nan, 0.5])
+def test_a_code_that_the_stored_type_cannot_hold_is_noted(tmp_path: Path, code: float) -> None:
+    path = one_item(tmp_path / "a.nc", attributes={"missing_value": np.float32(code)})
     with open_source([str(path)]) as source:
         assert source.descriptions()[0].items[0].no_data is None
         assert any("missing_value" in n.reason and n.what == "v" for n in source.dropped())
@@ -124,6 +125,8 @@ def test_unsigned_attribute_makes_signed_bytes_unsigned(tmp_path: Path) -> None:
     ({"valid_min": 18.0, "valid_max": 19.0, "scale_factor": -0.5, "add_offset": 20.0}, (2, 4)),
     ({"valid_min": np.int16(2), "valid_max": np.int16(4), "scale_factor": 0.5}, (2, 4)),
     ({"valid_min": -1e30, "valid_max": 1e30, "scale_factor": 0.5}, (None, None)),
+    ({"valid_min": -np.inf, "valid_max": np.inf}, (-np.inf, np.inf)),
+    ({"valid_min": np.nan, "valid_max": 9.5}, (None, 9.5)),
 ])
 def test_valid_limits_are_brought_to_stored_numbers(tmp_path: Path, attributes: dict, expected: tuple) -> None:
     item = described(one_item(tmp_path / "a.nc", attributes=attributes))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import deque
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from mdstudio.engine.storage import BlobProperties, BlobStorage, CountingStorage
 LEVELS = ("probe", "index")
 LATER_LEVELS = ("sample", "full", "meaning")
 _READERS = 8  # requests that wait at once
+_OF_A_DATASET = re.compile(r"\d{3,}-[^/]*/|domain-[0-9a-f]{16}\.bin$")  # what an import may have left
 _AHEAD = 256  # blobs handed to the readers before their findings are taken
 
 
@@ -132,7 +134,8 @@ def _orphans(
     items = {f"{folder}/": name for name, folder in metadata.folders.items()}
     for name in sorted(listed.keys() - known):
         item = next((item for folder, item in items.items() if name.startswith(folder)), "")
-        yield Finding(
-            codes.ORPHAN, "advice", name, item, expected="a blob of a listed time",
-            found=f"{listed[name].length} bytes",
-            advice="Nothing refers to it: a killed import left it, or one is running. Remove it when none is.")
+        advice = ("Nothing refers to it: a killed import left it, or one is running. Remove it when none is."
+                  if _OF_A_DATASET.match(name) else
+                  "No import writes such a file: it is somebody's own. Keep it outside the dataset's folder.")
+        yield Finding(codes.ORPHAN, "advice", name, item, expected="a blob of a listed time",
+                      found=f"{listed[name].length} bytes", advice=advice)

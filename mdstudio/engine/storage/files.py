@@ -75,17 +75,25 @@ def flush_folder(path: str) -> None:
 
 
 def make_folder(path: str) -> None:
-    """Make a folder with its parents, durably."""
-    if os.path.isdir(path):
-        return
+    """Make a folder with its parents, durably; one that another process removes meanwhile is made again.
+
+    Raises `PermissionError` where the system takes no folder (/proc), `FileExistsError` and `NotADirectoryError`.
+    """
     parent = os.path.dirname(path)
-    make_folder(parent)
-    try:
-        os.mkdir(path)
-    except FileExistsError:
-        if not os.path.isdir(path):
-            raise
-    flush_folder(parent)
+    for _ in range(100):
+        if os.path.isdir(path):
+            return
+        make_folder(parent)
+        try:
+            os.mkdir(path)
+            flush_folder(parent)
+            return
+        except FileExistsError:
+            if not os.path.isdir(path):
+                raise
+        except FileNotFoundError:  # a delete has just removed the empty parent
+            continue
+    raise PermissionError(errno.EPERM, "no folder can be made here", path)
 
 
 def move(source: str, target: str) -> None:

@@ -81,7 +81,7 @@ def _code(value: np.generic, stored: np.dtype[Any], target: np.dtype[Any]) -> in
     if stored.kind == "f":
         with np.errstate(over="ignore"):
             return float(np.asarray(value).astype(stored).astype(target)[()])
-    if value != value or float(value) != math.floor(float(value)):
+    if not math.isfinite(value) or float(value) != math.floor(float(value)):
         return None
     whole, limits = int(value), np.iinfo(stored)
     if stored.kind == "u" and whole < 0 and value.dtype.itemsize <= stored.itemsize:

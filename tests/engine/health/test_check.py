@@ -398,6 +398,18 @@ def test_blobs_that_nothing_refers_to_are_advice(tmp_path: Path) -> None:
     assert summary.status == "advice"
 
 
+@pytest.mark.parametrize(("blob", "advice"), [
+    ("000-a/L-1/G00000099.dat", "Remove it"), ("007-other/L-1/G00000000.dat", "Remove it"),
+    ("domain-ffffffffffffffff.bin", "Remove it"), ("thesis.nc", "somebody's own"), ("notes/domain-x.bin", "somebody's"),
+])
+def test_nobody_is_advised_to_remove_a_file_that_no_import_writes(tmp_path: Path, blob: str, advice: str) -> None:
+    storage = dataset(tmp_path)
+    storage.write(blob, b"something")
+    ((finding,), _) = run(storage)
+    assert (finding.code, finding.blob) == ("MD-H050", blob)
+    assert advice in finding.advice
+
+
 def test_a_dataset_below_is_another_dataset(tmp_path: Path) -> None:
     dataset(tmp_path)
     dataset(tmp_path / "below")

@@ -74,6 +74,29 @@ def test_a_disk_that_is_really_full_leaves_the_old_blob(
     assert storage.read("w", version=version).data == b"old"
 
 
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc")
+def test_a_place_that_takes_no_folder_is_refused_as_such() -> None:
+    with pytest.raises(AccessError, match="no folder can be made here"):
+        FolderStorage("/proc/md/root").write("a/b", b"x")
+
+
+def test_a_parent_that_another_process_removes_meanwhile_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mkdir, removed = os.mkdir, []
+
+    def interfered(path: str) -> None:
+        if path.endswith("c") and not removed:
+            removed.append(path)
+            os.rmdir(os.path.dirname(path))
+        mkdir(path)
+
+    monkeypatch.setattr(os, "mkdir", interfered)
+    files.make_folder(str(tmp_path / "a" / "b" / "c"))
+    assert removed
+    assert (tmp_path / "a" / "b" / "c").is_dir()
+
+
 @pytest.mark.rule("P15")
 def test_a_disk_that_fails_after_the_move_leaves_open_whether_the_write_lasts(
     storage: FolderStorage, monkeypatch: pytest.MonkeyPatch
