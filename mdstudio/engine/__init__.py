@@ -10,5 +10,5 @@
 
 `dataset` (open, query, inspect), `writer` (make a dataset), `settings` and `parameters` (how it will be stored),
 `query`, `requests`, `page_table`, `sizes` (what an open dataset answers), `model`, `items`, `times`, `progress`,
-`errors`. Everything else of the project may import it; it imports none of it.
+`processors`, `errors`. Everything else of the project may import it; it imports none of it.
 """

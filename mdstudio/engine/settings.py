@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from mdstudio.engine.errors import UnsupportedError, UsageError
 from mdstudio.engine.layout.guards import unsupported_reason
 from mdstudio.engine.model import LAYOUT_CURRENT, Description, ItemStorage, StorageType
 from mdstudio.engine.parameters import Value, parameters
+from mdstudio.engine.processors import available_processors
 
 BLOB_BYTES = 10_485_760  # what a blob of several timesteps aims at ...
 ASSUMED_BYTES = 8  # ... at so many bytes a value, whatever the type (D3)
@@ -191,15 +191,10 @@ def encode_workers(environ: Mapping[str, str]) -> int:
     more is clamped. Raises `UsageError` naming the variable for text or a number below 1 (D9)."""
     text = environ.get("MD_ENCODE_WORKERS", "").strip()
     if not text:
-        return max(1, min(MAX_ENCODE_WORKERS, _available_cpus()))
+        return min(MAX_ENCODE_WORKERS, available_processors())
     if not re.fullmatch(r"\+?[0-9]{1,9}", text) or int(text) < 1:
         raise UsageError(f"The environment variable MD_ENCODE_WORKERS is '{text}'; it must be a whole number from 1.")
     return min(MAX_ENCODE_WORKERS, int(text))
-
-
-def _available_cpus() -> int:
-    affinity = getattr(os, "sched_getaffinity", None)  # not on Windows and macOS
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 def encode_chunks(tiles: int) -> list[tuple[int, int]]:

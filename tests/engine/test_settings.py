@@ -224,7 +224,7 @@ def test_a_bad_count_of_workers_is_an_error_that_names_the_variable(text: str) -
 @pytest.mark.rule("D9")
 def test_without_the_variable_there_is_a_worker_for_each_cpu_at_most_four(monkeypatch: pytest.MonkeyPatch) -> None:
     for cpus, workers in ((1, 1), (3, 3), (64, 4)):
-        monkeypatch.setattr("mdstudio.engine.settings._available_cpus", lambda cpus=cpus: cpus)
+        monkeypatch.setattr("mdstudio.engine.settings.available_processors", lambda cpus=cpus: cpus)
         assert encode_workers({}) == workers
         assert encode_workers({"MD_ENCODE_WORKERS": ""}) == workers
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
+from mdstudio.engine.processors import available_processors
+
 READERS = 8  # requests that wait at once
-DECODERS = max(1, min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1))
+DECODERS = min(4, available_processors())
 
 
 @cache
