@@ -18,6 +18,7 @@ import numpy as np
 from mdstudio.engine.model import Array
 from mdstudio.jobs.recipe import Recipe
 from mdstudio.resources import resource
+from mdstudio.targets.files import whole_file
 
 STEPS, STEP_HOURS = 48, 3
 DEPTHS = (0.5, 10.0, 30.0, 75.0, 150.0, 400.0)
@@ -49,12 +50,8 @@ def sample_recipe(folder: Path) -> Recipe:
 
 def write_sample_source(path: Path) -> None:
     """Compute the source file (5 MB, the same numbers every time); it is there whole or not at all."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
+    with whole_file(path) as part:
         _write(part)
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _write(path: Path) -> None:

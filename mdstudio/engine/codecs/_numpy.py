@@ -14,6 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from mdstudio.engine.codecs._numpy_masks import UNSIGNED as _UNSIGNED
+from mdstudio.engine.codecs._numpy_masks import mask_check as mask_check
+from mdstudio.engine.codecs._numpy_masks import mask_compact as mask_compact
+from mdstudio.engine.codecs._numpy_masks import mask_count as mask_count
+from mdstudio.engine.codecs._numpy_masks import mask_fill as mask_fill
+from mdstudio.engine.codecs._numpy_masks import mask_make as mask_make
+from mdstudio.engine.codecs._numpy_masks import mask_put as mask_put
+from mdstudio.engine.codecs._numpy_masks import mask_spread as mask_spread
+from mdstudio.engine.codecs._numpy_masks import words as _words
 from mdstudio.engine.model import Array
 
 NAME = "numpy"
@@ -25,12 +34,7 @@ NO_STEP = 1 << 15  # what `binary_step` returns where there is none
 EXACT = float(1 << 51)  # integers below are told apart after every arithmetic of the lattice
 MAX_K = 1 << 53
 
-_UNSIGNED: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 _FLOAT: dict[int, Any] = {4: np.float32, 8: np.float64}
-
-
-def _words(buffer: Any, size: int) -> Array:
-    return np.frombuffer(buffer, dtype=_UNSIGNED[size])
 
 
 def _sign(size: int) -> Any:
@@ -366,59 +370,3 @@ def lattice_values(k: Any, out: Any, size: int, arithmetic: int, s: float, o: fl
     """Floats of a list of integers k (int64)."""
     x = _lattice(np.frombuffer(k, dtype=np.int64).astype(np.float64), size, arithmetic, s, o, d)
     _words(out, size)[:] = x.view(_UNSIGNED[size])
-
-
-# ---- masks ---------------------------------------------------------------------------------------------------------
-# A bitmap has one bit an element, least significant first, set where the element is the masked pattern.
-
-
-def _bits(bitmap: Any, count: int) -> Array:
-    return np.unpackbits(np.frombuffer(bitmap, dtype=np.uint8), count=count, bitorder="little").view(bool)
-
-
-def mask_count(src: Any, size: int, pattern: int) -> int:
-    """Elements whose bits are `pattern`."""
-    return int(np.count_nonzero(_words(src, size) == _UNSIGNED[size](pattern)))
-
-
-def mask_make(src: Any, size: int, pattern: int, bitmap: Any) -> int:
-    """Set the bitmap of `pattern`; returns the masked elements."""
-    masked = _words(src, size) == _UNSIGNED[size](pattern)
-    np.frombuffer(bitmap, dtype=np.uint8)[:] = np.packbits(masked, bitorder="little")
-    return int(np.count_nonzero(masked))
-
-
-def mask_check(bitmap: Any, count: int) -> int:
-    """Masked elements of a bitmap; -1 where a bit beyond `count` is set."""
-    bits = np.unpackbits(np.frombuffer(bitmap, dtype=np.uint8), bitorder="little")
-    return -1 if bits[count:].any() else int(np.count_nonzero(bits))
-
-
-def mask_fill(src: Any, size: int, bitmap: Any, out: Any) -> None:
-    """Masked elements take the valid element before; those at the start the first valid one. One must be valid."""
-    elements = _words(src, size)
-    valid = ~_bits(bitmap, elements.size)
-    source = np.maximum.accumulate(np.where(valid, np.arange(elements.size), -1))
-    source[source < 0] = np.flatnonzero(valid)[0]
-    _words(out, size)[:] = elements[source]
-
-
-def mask_compact(src: Any, size: int, bitmap: Any, out: Any) -> None:
-    """The valid elements, in order."""
-    elements = _words(src, size)
-    valid = elements[~_bits(bitmap, elements.size)]
-    _words(out, size)[: valid.size] = valid
-
-
-def mask_put(out: Any, size: int, bitmap: Any, pattern: int) -> None:
-    """Write `pattern` wherever the bitmap is set."""
-    elements = _words(out, size)
-    elements[_bits(bitmap, elements.size)] = _UNSIGNED[size](pattern)
-
-
-def mask_spread(compact: Any, size: int, bitmap: Any, pattern: int, out: Any) -> None:
-    """Undo `mask_compact`; `compact` must hold exactly the valid elements."""
-    elements = _words(out, size)
-    masked = _bits(bitmap, elements.size)
-    elements[masked] = _UNSIGNED[size](pattern)
-    elements[~masked] = _words(compact, size)
