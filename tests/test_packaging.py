@@ -87,7 +87,7 @@ def test_an_installed_wheel_finds_its_resources(tmp_path: Path) -> None:
     run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", tmp_path, ROOT)
     (wheel,) = tmp_path.glob("*.whl")
     run(sys.executable, "-m", "venv", tmp_path / "venv")
-    python = next(tmp_path.glob("venv/*/python*"))
+    python = tmp_path / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
     run(python, "-m", "pip", "install", "-q", wheel)
     home = {**os.environ, "HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path), "APPDATA": str(tmp_path)}
     facts = json.loads(run(python, "-m", "mdstudio", "demo", "--no-gui", "--json", cwd=tmp_path, env=home))
