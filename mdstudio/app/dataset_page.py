@@ -14,7 +14,7 @@ from mdstudio.app.reading import Reader, unexpected
 from mdstudio.app.session import DatasetSession
 from mdstudio.app.tabs import TabLook, ViewTabs
 from mdstudio.app.widgets import Button, Ground, IconButton, StateStack
-from mdstudio.engine.errors import MdError
+from mdstudio.engine.errors import Cancelled, MdError
 
 ViewSpec = tuple[str, str, str, Callable[[DatasetSession, Reader], QWidget]]
 
@@ -90,6 +90,10 @@ class DatasetPage(Ground):
         if 1 <= number <= self.tabs.count():
             self.tabs.setCurrentIndex(number - 1)
 
+    def views(self) -> list[tuple[str, str, str]]:
+        """Key, title and icon of each view, in the order of the tabs; none before the dataset is open."""
+        return [(key, title, icon) for key, title, icon, _ in self._specs]
+
     def view_key(self) -> str:
         """Key of the view at the front; "" before the dataset is open."""
         index = self.tabs.currentIndex()
@@ -102,8 +106,9 @@ class DatasetPage(Ground):
     def verdict(self) -> str:
         """Status of the document: "bad" where it cannot be opened, "advice" where a guard holds, else ""."""
         dataset = self.session.dataset
+        error = self.session.error
         if dataset is None:
-            return "bad" if self.session.error is not None else ""
+            return "" if error is None or isinstance(error, Cancelled) else "bad"
         return "advice" if dataset.guards else ""
 
     def facts(self) -> str:
@@ -159,7 +164,10 @@ class DatasetPage(Ground):
         self.looked.emit()
 
     def _failed(self, error: MdError) -> None:
-        self.states.show_error(error, [("Try again", self.open)])
+        if isinstance(error, Cancelled) and self.session.dataset is not None:
+            self.states.show_contents()  # a reload that was stopped: what was read before is still right
+        else:
+            self.states.show_error(error, [("Try again", self.open)])
         self.looked.emit()
 
     def _show(self, index: int) -> None:

@@ -42,10 +42,10 @@ class UnexpectedError(MdError):
 
 @dataclass(frozen=True, slots=True)
 class ReadReport:
-    """What the last finished read cost: `requests` and `bytes_read` are 0 where the job does not say."""
+    """What the last finished read cost; `requests` is None where the job does not say, 0 for one from the cache."""
 
     channel: str
-    requests: int
+    requests: int | None
     bytes_read: int
     seconds: float
 
@@ -238,5 +238,4 @@ def unexpected(error: BaseException) -> UnexpectedError:
 def _report(channel: str, result: Any, seconds: float) -> ReadReport:
     """What a result says about its own cost: its `explain`, or its own `requests` and `bytes_read`."""
     said = getattr(result, "explain", result)
-    requests, size = getattr(said, "requests", 0), getattr(said, "bytes_read", 0)
-    return ReadReport(channel, int(requests or 0), int(size or 0), seconds)
+    return ReadReport(channel, getattr(said, "requests", None), getattr(said, "bytes_read", 0), seconds)

@@ -79,9 +79,13 @@ class DatasetSession(QObject):
         """`Reader.submit` on a channel of this session."""
         self.reader.submit(self._key + channel, job, on_done, on_error, on_progress)
 
-    def cancel(self, channel: str = "") -> bool:
-        """Cancel one channel of this session, or all of them; whether something was running."""
-        return self.reader.cancel_all(self._key + channel)
+    def cancel(self, channel: str) -> None:
+        """Stop what runs on one channel of this session; nothing if the channel rests."""
+        self.reader.cancel(self._key + channel)
+
+    def cancel_all(self) -> bool:
+        """Stop all that is read for this session; whether something was."""
+        return self.reader.cancel_all(self._key)
 
     def select(self, *, item: str | None = None, time: int | None = None, layer: int | None = None) -> None:
         """Change what the views look at; what is not named stays. An item without layers takes the layer None."""
@@ -98,7 +102,7 @@ class DatasetSession(QObject):
 
     def close(self) -> None:
         """Silence and stop what still reads for this session."""
-        self.cancel()
+        self.cancel_all()
 
     def _first_layer(self, item: str) -> int | None:
         if self.dataset is None:

@@ -51,9 +51,11 @@ class StatusBar(Ground):
         self.words.setText(words)
 
     def set_cost(self, report: ReadReport) -> None:
-        """What the last read cost; a job that did not say its requests counts as none."""
-        if report.requests or report.bytes_read:
-            self.cost.setText(formats.cost(report.requests, report.bytes_read, report.seconds))
+        """What the last read cost; a job that does not say it changes nothing here."""
+        if report.requests is None:
+            return
+        self.cost.setText(formats.cost(report.requests, report.bytes_read, report.seconds) if report.requests
+                          else f"from the cache · {formats.duration(report.seconds)}")
         self.cost.setToolTip("Requests, bytes and time of the last read")
 
     def set_busy(self, channels: int) -> None:

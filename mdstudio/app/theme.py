@@ -72,10 +72,15 @@ class Theme(QObject):
     def set_mode(self, mode: Mode) -> None:
         """Choose light or dark, or follow the system."""
         self._mode = mode
-        self._apply(self._wanted())
+        self._renew()
 
     def _system_changed(self) -> None:
         if self._mode == "system":
+            self._renew()
+
+    def _renew(self) -> None:
+        """Dress every widget anew, which Qt takes a good part of a second for: only where the scheme is another."""
+        if self._wanted() != self._dark:
             self._apply(self._wanted())
 
     def _wanted(self) -> bool:

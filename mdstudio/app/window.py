@@ -193,15 +193,16 @@ class MainWindow(QMainWindow):
         self.close()
 
     def stop_reading(self) -> None:
-        """Esc: close the palette, or cancel what the page at the front reads."""
+        """Esc: close the palette, else stop what the page at the front reads, else close what is beside its plot."""
         if self.palette_list.isVisible():
             self.palette_list.close_list()
             return
         page = self.documents.dataset_page()
-        if page and page.session.cancel():
+        close_panel = getattr(page.view() if page else None, "close_panel", None)
+        if page and page.session.cancel_all():
             self.statusbar.set_words("Reading stopped")
-        else:
-            self.reader.cancel_all("probe/")
+        elif not self.reader.cancel_all("probe/") and close_panel is not None:
+            close_panel()
 
     def set_scheme(self, mode: Mode) -> None:
         self.preferences.scheme = mode

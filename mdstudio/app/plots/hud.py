@@ -30,7 +30,7 @@ class ExplainNote:
 
     @property
     def cached(self) -> bool:
-        return self.requests == 0
+        return self.requests == 0 < self.pages
 
 
 @dataclass(frozen=True)

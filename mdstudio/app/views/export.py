@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from PySide6.QtGui import QImage
+
 from mdstudio.engine.dataset import Dataset
 from mdstudio.engine.errors import StorageError, UsageError
 from mdstudio.engine.requests import MapResult, SeriesResult
@@ -18,6 +20,13 @@ def write_map(path: str, result: MapResult, dataset: Dataset) -> str:
         results.write_map(path, ending, result, dataset)
     except OSError as error:
         raise StorageError(f"The file cannot be written: {error.strerror or error}.", where=path) from error
+    return path
+
+
+def write_picture(path: str, image: QImage) -> str:
+    """A picture as .png; returns the path."""
+    if not image.save(path, b"PNG"):
+        raise StorageError("The file cannot be written.", where=path, advice="Choose another folder.")
     return path
 
 

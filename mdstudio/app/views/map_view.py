@@ -162,6 +162,7 @@ class MapView(DatasetView):
             self._show_explain()
         else:
             request = MapRequest(chosen.item, chosen.time, chosen.layer, bbox)
+            self.panel.rectangle.count.setText("reading")
             self.session.submit("rectangle", lambda progress: read_rectangle(dataset, request, progress),
                                 self._rectangle_arrived, self._rectangle_failed)
         self.command_changed.emit()
@@ -201,8 +202,6 @@ class MapView(DatasetView):
         self.time_bar.play.setChecked(False)
         if isinstance(error, Cancelled) and self.picture is not None:
             self._mark_stale("stopped")
-        elif isinstance(error, Cancelled):
-            self.stack.show_empty("map", "The read was stopped", "", [("Read again", self.renew)])
         else:
             self.stack.show_error(error, [("Try again", self.renew)])
 
@@ -225,7 +224,7 @@ class MapView(DatasetView):
             return
         result, raster = picture.result, picture.raster
         self.session.submit("colours", lambda progress: make_picture(result, raster, colouring, picture),
-                            self._recoloured, self._failed)
+                            self._recoloured, self._aside_failed)
 
     def _recoloured(self, picture: MapPicture) -> None:
         if self.picture is not None and picture.result is self.picture.result:
@@ -240,7 +239,10 @@ class MapView(DatasetView):
 
     def _rectangle_failed(self, error: MdError) -> None:
         self.rectangle = None
-        if not isinstance(error, Cancelled):
+        self.panel.rectangle.hide()  # its numbers are of another time
+        if isinstance(error, Cancelled):
+            self.set_rectangle(None)
+        else:
             self.stack.show_error(error, [("Remove the rectangle", lambda: self._drop_rectangle())])
 
     def _drop_rectangle(self) -> None:
@@ -306,17 +308,27 @@ class MapView(DatasetView):
 
     def export_to(self, path: str) -> None:
         """Write the picture (.png) or the numbers of the rectangle, else of the slice, to a file."""
+        from mdstudio.app.views.export import write_map, write_picture
+
         picture, dataset = self.picture, self.dataset
         if picture is None or dataset is None:
             return
         if path.lower().endswith(".png"):
             image = self.plot.parentWidget().parentWidget().grab().toImage()  # type: ignore[union-attr]
-            self.session.submit("export", lambda progress: image.save(path), lambda _: None, self._failed)
+            self.session.submit("export", lambda progress: write_picture(path, image), self._exported,
+                                self._aside_failed)
             return
-        from mdstudio.app.views.export import write_map
-
         result = self.rectangle.result if self.rectangle is not None else picture.result
-        self.session.submit("export", lambda progress: write_map(path, result, dataset), lambda _: None, self._failed)
+        self.session.submit("export", lambda progress: write_map(path, result, dataset), self._exported,
+                            self._aside_failed)
+
+    def _exported(self, path: str) -> None:
+        self.status.emit(f"Written to {path}")
+
+    def _aside_failed(self, error: MdError) -> None:
+        """Something beside the picture did not work: the picture is still right."""
+        if not isinstance(error, Cancelled):
+            self.stack.show_error(error, [("Close", self.stack.show_contents)])
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         match event.key():
@@ -330,8 +342,6 @@ class MapView(DatasetView):
                 self.tools.explain.toggle()
             case Qt.Key.Key_Delete:
                 self.panel.points.remove_chosen()
-            case Qt.Key.Key_Escape if self.session.cancel("slice") or self.close_panel():
-                pass
             case _:
                 if not self.time_bar.handle_key(event):
                     super().keyPressEvent(event)

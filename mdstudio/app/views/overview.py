@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from mdstudio.app import formats
 from mdstudio.app.plots.calendar_ticks import time_label
@@ -33,6 +33,7 @@ COLUMNS = (
 _LAYERS, _SCALE = 3, 5  # columns that are shown only where some item has them
 _CARDS = (("kind", "Kind", "grid"), ("storage", "Storage type", "layers"), ("layout", "Layout version", "file"),
           ("compression", "Compression", "storage"), ("ratio", "Ratio", "overview"), ("times", "Times", "clock"))
+_WIDE, _NARROW = (20, 17, 19, 17, 17, 21), (1, 1, 1)  # how the cards share a row; narrow: two rows of three
 
 
 class OverviewView(DatasetView):
@@ -50,6 +51,7 @@ class OverviewView(DatasetView):
         self.copy = IconButton("copy", "Copy location", dense=True)
         self.guards = GuardList()
         self.cards = {key: FactCard(label, icon) for key, label, icon in _CARDS}
+        self._card_grid = QGridLayout()
         self.items = Card("Items")
         self.parameters = Label("", "dense-medium", "text2")
         self.table = Table(COLUMNS, "Items")
@@ -75,10 +77,8 @@ class OverviewView(DatasetView):
         head.addWidget(self.place, 2)
         head.addWidget(self.copy)
         self.place.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        cards = QHBoxLayout()
-        cards.setSpacing(GAP)
-        for card in self.cards.values():
-            cards.addWidget(card, 1)
+        self._card_grid.setSpacing(GAP)
+        self._place_cards(_WIDE)
         self.items.body.setContentsMargins(-11, 0, -11, 0)
         self.items.add_to_head(self.parameters)
         self.items.body.addWidget(self.table)
@@ -94,17 +94,25 @@ class OverviewView(DatasetView):
         page.setSpacing(GAP)
         page.addLayout(head)
         page.addWidget(self.guards)
-        page.addLayout(cards)
+        page.addLayout(self._card_grid)
         page.addLayout(middle, 1)
         page.addWidget(self.strip_card)
         self.preview.hide()
         self.setFocusProxy(self.table)
+
+    def _place_cards(self, stretches: tuple[int, ...]) -> None:
+        """In rows of as many cards as there are stretches: the widest texts get the most room."""
+        for i, card in enumerate(self.cards.values()):
+            self._card_grid.addWidget(card, *divmod(i, len(stretches)))
+        for column in range(len(self.cards)):
+            self._card_grid.setColumnStretch(column, stretches[column] if column < len(stretches) else 0)
 
     def side_panel(self) -> QWidget:
         return self.preview
 
     def set_narrow(self, narrow: bool) -> None:
         super().set_narrow(narrow)
+        self._place_cards(_NARROW if narrow else _WIDE)
         if not narrow:
             self.preview.renew()
 
@@ -140,10 +148,14 @@ class OverviewView(DatasetView):
         if any(guard.blocks_read for guard in dataset.guards):
             self.strip_card.hide()
             return
-        self.strip_stack.show_loading("Listing blobs")
         self.session.submit("domain", lambda progress: dataset.domain, self._domain_arrived, self._quiet)
         if len(metadata.times) > 1:
-            self.session.submit("sizes-overview", dataset.sizes, self._sizes_arrived, self._sizes_failed)
+            self._read_sizes()
+
+    def _read_sizes(self) -> None:
+        assert self.dataset is not None
+        self.strip_stack.show_loading("Listing blobs")
+        self.session.submit("sizes-overview", self.dataset.sizes, self._sizes_arrived, self._sizes_failed)
 
     def renew(self) -> None:
         dataset, chosen = self.dataset, self.session.selection
@@ -199,10 +211,7 @@ class OverviewView(DatasetView):
         self.strip_card.set_title("Stored bytes per timestep", f"all items · mean {formats.size(float(total.mean()))}")
 
     def _sizes_failed(self, error: MdError) -> None:
-        if isinstance(error, Cancelled):
-            self.strip_stack.show_empty("storage", "The listing was stopped")
-        else:
-            self.strip_stack.show_error(error)
+        self.strip_stack.show_error(error, [("List again", self._read_sizes)])
 
     def _describe_step(self, index: int) -> str:
         dataset, sizes = self.dataset, self.sizes

@@ -19,6 +19,7 @@ from mdstudio.app.views.view import SIDE_WIDTH
 from mdstudio.app.widgets import Badge, Button, Card, ElidedLabel, IconButton, KeyValueList, Label
 from mdstudio.app.widgets.base import Tone
 from mdstudio.engine.dataset import Dataset, PageDetails, PageTable
+from mdstudio.engine.errors import Cancelled, MdError
 from mdstudio.engine.model import Array, Item
 from mdstudio.engine.requests import decode_values
 
@@ -155,10 +156,12 @@ class PagePanel(Card):
         if page.values is not None:
             self._show_values(page.values, item, details)
 
-    def show_error(self, message: str) -> None:
-        self.note.setText(message)
-        self.note.show()
-        self.badge.set_badge("unreadable", "unreadable")
+    def show_error(self, error: MdError) -> None:
+        """The page could not be read, or its read was stopped."""
+        stopped = isinstance(error, Cancelled)
+        self.note.setText("" if stopped else str(error))
+        self.note.setVisible(not stopped)
+        self.badge.set_badge("not read" if stopped else "unreadable", "unknown" if stopped else "unreadable")
         self.read.setEnabled(True)
         self.read.set_text("Read page")
 

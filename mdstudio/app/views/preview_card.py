@@ -15,7 +15,7 @@ from mdstudio.app.plots.units import unit_text
 from mdstudio.app.session import DatasetSession
 from mdstudio.app.widgets import Button, Card, Label, StateStack
 from mdstudio.engine.dataset import Dataset
-from mdstudio.engine.errors import Cancelled, MdError
+from mdstudio.engine.errors import MdError
 from mdstudio.engine.progress import Progress
 from mdstudio.engine.requests import MapRequest
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mdstudio.app.plots.map_plot import MapPlot
 
 WIDTH, MAP_HEIGHT = 348, 236
+LEAST_HEIGHT = 130  # of map and colours together: with the jobs open the map gives way, not what stands below it
 
 
 class PreviewCard(Card):
@@ -48,9 +49,9 @@ class PreviewCard(Card):
         self._holder.addWidget(self.strip)
         self.strip.hide()
         self.stack = StateStack(holder)
-        self.stack.setMinimumHeight(MAP_HEIGHT + 36)
+        self.stack.setMinimumHeight(LEAST_HEIGHT)
         self.stack.setMaximumHeight(MAP_HEIGHT + 36)
-        self.body.addWidget(self.stack)
+        self.body.addWidget(self.stack, 100)  # all the room that there is, up to its largest height
         grid = QGridLayout()
         grid.setVerticalSpacing(0)
         self.values: dict[str, Label] = {}
@@ -98,10 +99,7 @@ class PreviewCard(Card):
 
     def _failed(self, error: MdError) -> None:
         self._asked = None
-        if isinstance(error, Cancelled):
-            self.stack.show_empty("map", "The preview was not read", "", [("Read it", self.renew)])
-        else:
-            self.stack.show_error(error, [("Try again", self.renew)])
+        self.stack.show_error(error, [("Read it again", self.renew)])
 
 
 def _read(dataset: Dataset, request: MapRequest, progress: Progress) -> MapPicture:

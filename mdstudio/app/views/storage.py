@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
@@ -164,9 +163,13 @@ class StorageView(DatasetView):
         single = len(dataset.metadata.times) < 2
         self.strip_card.setVisible(not single)
         if not single:
-            self.strip_stack.show_loading("Listing blobs")
-            self.session.submit("sizes", dataset.sizes, self._sizes_arrived, self._sizes_failed,
-                                lambda done, total, unit: self.strip_stack.show_loading(f"Reading {unit}", done, total))
+            self._read_sizes()
+
+    def _read_sizes(self) -> None:
+        assert self.dataset is not None
+        self.strip_stack.show_loading("Listing blobs")
+        self.session.submit("sizes", self.dataset.sizes, self._sizes_arrived, self._sizes_failed,
+                            lambda done, total, unit: self.strip_stack.show_loading(f"Reading {unit}", done, total))
 
     def renew(self) -> None:
         dataset, chosen = self.dataset, self.session.selection
@@ -189,10 +192,14 @@ class StorageView(DatasetView):
 
     def _failed(self, error: MdError) -> None:
         self._asked = None
-        if isinstance(error, Cancelled) and self.pages is None:
-            self.stack.show_empty("storage", "The read was stopped", "", [("Read again", self.renew)])
+        if isinstance(error, Cancelled):
+            held = f"{self.pages.key[0]}, {self._time_text(self.pages.key[1])}" if self.pages is not None else ""
+            self.stack.show_stopped(held, [("Read again", self.renew)])
         else:
             self.stack.show_error(error, [("Try again", self.renew)])
+
+    def _time_text(self, time: int) -> str:
+        return time_label(self.dataset.metadata.times, time) if self.dataset is not None else ""
 
     def _colour(self) -> None:
         pages = self.pages
@@ -261,7 +268,7 @@ class StorageView(DatasetView):
             self.panel.show_read(page, self.dataset.item(self.pages.key[0]))
 
     def _page_failed(self, error: MdError) -> None:
-        self.panel.show_error(str(error))
+        self.panel.show_error(error)
 
     def _place(self, pages: PagesRead, position: int) -> tuple[str, str]:
         """Where a page lies, and its rows and columns."""
@@ -283,10 +290,7 @@ class StorageView(DatasetView):
         self._show_strip()
 
     def _sizes_failed(self, error: MdError) -> None:
-        if isinstance(error, Cancelled):
-            self.strip_stack.show_empty("storage", "The listing was stopped")
-        else:
-            self.strip_stack.show_error(error)
+        self.strip_stack.show_error(error, [("List again", self._read_sizes)])
 
     def ratios(self) -> Array:
         """Stored / raw of each step of the chosen item in per cent, all layers together."""
@@ -322,8 +326,6 @@ class StorageView(DatasetView):
         return True
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape and self.close_panel():
-            return
         if not self.step.handle_key(event):
             super().keyPressEvent(event)
 

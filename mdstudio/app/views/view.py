@@ -19,10 +19,11 @@ class DatasetView(Ground):
     """A view of a session. Subclasses give `renew` (show the selection, reading what is needed) and `command_text`.
 
     `renew` is called when the view is seen and something changed since, so that a hidden view costs nothing.
-    Signal `command_changed`: `command_text` may say something else.
+    Signals: `command_changed` when `command_text` may say something else; `status` with words for the status bar.
     """
 
     command_changed = Signal()
+    status = Signal(str)
     key = ""
     title = ""
     icon = ""

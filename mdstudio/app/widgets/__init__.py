@@ -25,13 +25,13 @@ from mdstudio.app.widgets.combo import Combo
 from mdstudio.app.widgets.delegate import HEADER_HEIGHT, ROW_HEIGHT
 from mdstudio.app.widgets.hatch import fill_status, hatch
 from mdstudio.app.widgets.inputs import LineEdit, SearchField
-from mdstudio.app.widgets.states import Skeleton, StateStack
+from mdstudio.app.widgets.states import StateStack
 from mdstudio.app.widgets.table import Cell, Column, Table, TableModel
 
 __all__ = [
     "HEADER_HEIGHT", "ROW_HEIGHT", "Badge", "Bar", "Button", "Card", "Cell", "CheckBox", "Column", "Combo",
     "ElidedLabel", "FactCard", "Ground", "HLine", "Icon", "IconButton", "KeyValueList", "Label", "LineEdit",
-    "PrimaryButton", "RadioButton", "SearchField", "Segmented", "Skeleton", "StateStack", "Table", "TableModel",
+    "PrimaryButton", "RadioButton", "SearchField", "Segmented", "StateStack", "Table", "TableModel",
     "Toolbar", "VLine", "fill_status", "hatch", "is_scheme_change", "paint_badge", "paint_bar", "paint_check",
     "paint_radio", "repolish",
 ]

@@ -12,6 +12,7 @@ from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QPushButton, QSizePolicy, QWidget
 
 from mdstudio.app import fonts, icons
+from mdstudio.app.theme import Theme
 from mdstudio.app.widgets.base import is_scheme_change
 
 Kind = Literal["default", "primary", "ghost", "link", "toggle", "icon", "segment"]
@@ -52,13 +53,14 @@ class Button(QPushButton):
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
-        if is_scheme_change(event):
+        if is_scheme_change(event) and self._dark != Theme.current().dark:  # it comes several times a change
             self._renew()
 
     def _weigh(self, checked: bool) -> None:
         self.setFont(fonts.font("dense-strong" if checked else "dense"))
 
     def _renew(self) -> None:
+        self._dark = Theme.current().dark
         if not self._icon:
             return
         size = 15 if self._kind != "icon" else 16

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QEvent, QObject, QRectF, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QRectF, Qt, QTimer, Signal
+from PySide6.QtGui import QGuiApplication, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from mdstudio.app import formats
@@ -73,9 +73,9 @@ class StateStack(QWidget):
         self._become("empty")
 
     def show_error(self, error: MdError, actions: Sequence[Action] = ()) -> None:
-        """What went wrong, where, what to do. A cancelled read is no error: the last picture comes back."""
+        """What went wrong, where, what to do. A cancelled read is no error: it was stopped."""
         if isinstance(error, Cancelled):
-            self.show_contents()
+            self.show_stopped(actions=actions)
             return
         self._later.stop()
         self.contents.show()
@@ -94,6 +94,13 @@ class StateStack(QWidget):
         self._overlay.show()
         self._overlay.raise_()
         self._become("stale")
+
+    def show_stopped(self, held: str = "", actions: Sequence[Action] = ()) -> None:
+        """The read was stopped: `held` names the older picture that is still shown; without one the view is empty."""
+        if held:
+            self.show_stale(f"Showing {held}", "the read was stopped")
+        else:
+            self.show_empty("stop", "The read was stopped", "", actions)
 
     def reveal(self) -> None:
         """Show a loading card now rather than after 300 ms."""
@@ -245,36 +252,3 @@ class _StateCard(QFrame):
             self._actions.addWidget(button)
             self._buttons.append(button)
         self._actions.addStretch(1)
-
-
-class Skeleton(QWidget):
-    """Grey blocks where nothing older can be shown while the first picture is read."""
-
-    def __init__(self, rows: int = 6, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._rows = rows
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(Theme.current().color("hover")))
-        for i in range(self._rows):
-            width = self.width() * (0.9 - 0.13 * (i % 4))
-            painter.drawRoundedRect(QRectF(0, 4 + 28 * i, width, 14), 4, 4)
-        painter.end()
-
-
-class EscapeFilter(QObject):
-    """Calls a function on Escape anywhere below a widget; the key goes on when the function says False."""
-
-    def __init__(self, widget: QWidget, act: Callable[[], bool]) -> None:
-        super().__init__(widget)
-        self._act = act
-        widget.installEventFilter(self)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        key = getattr(event, "key", None)
-        if event.type() == QEvent.Type.KeyPress and key is not None and key() == Qt.Key.Key_Escape:
-            return self._act()
-        return False

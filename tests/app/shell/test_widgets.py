@@ -169,10 +169,14 @@ def test_a_bug_offers_its_details_for_copying_and_shows_no_traceback(stack: Stat
     assert "Traceback" in QGuiApplication.clipboard().text()
 
 
-def test_a_cancelled_read_brings_the_last_picture_back(stack: StateStack) -> None:
+def test_a_stopped_read_says_so(stack: StateStack) -> None:
+    """Neither an empty view nor an older picture passes for what was asked."""
     stack.show_loading("Reading")
-    stack.show_error(Cancelled("Cancelled."))
-    assert stack.state == "contents"
+    stack.show_error(Cancelled("Cancelled."), [("Read again", lambda: None)])
+    assert (stack.state, stack.message()) == ("empty", "The read was stopped")
+    stack.show_stopped("t, 1 Mar")
+    assert stack.state == "stale"
+    assert "Showing t, 1 Mar" in stack.message()
 
 
 def test_empty_hides_the_contents_and_offers_the_way_out(stack: StateStack) -> None:

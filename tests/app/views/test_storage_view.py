@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtTest import QTest
 
 from mdstudio.app import formats
 from mdstudio.app.views.storage import StorageView, page_colours
@@ -41,7 +39,7 @@ def test_a_click_names_the_page_with_its_bytes(view, opened):
     assert facts["Ratio"] == formats.ratio(int(table.length[page]), int(table.raw[page]))
     assert facts["Blob"].endswith(".dat")
     assert not opened.reader.busy()  # nothing is read for it
-    QTest.keyClick(view, Qt.Key.Key_Escape)
+    assert view.close_panel()
     assert not view.panel.isVisible()
 
 
