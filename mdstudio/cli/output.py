@@ -84,17 +84,17 @@ def plain(value: Any) -> Any:
 
 
 def size(count: float | None) -> str:
-    """Bytes with a unit: `3.05 MB`; 1 KB = 1024 bytes."""
+    """Bytes with a unit: `3.05 MB`; powers of 1000, as the window and most file managers count."""
     if count is None:
         return ""
-    if count < 1024:
+    if count < 1000:
         return f"{int(count)} B"
     units = ["KB", "MB", "GB", "TB"]
-    count /= 1024
-    while count >= 1000 and len(units) > 1:
-        count /= 1024
+    count /= 1000
+    while count >= 999.5 and len(units) > 1:
+        count /= 1000
         units.pop(0)
-    return f"{count:.3g} {units[0]}" if count < 1000 else f"{count:,.0f} {units[0]}"
+    return f"{count:.3g} {units[0]}" if count < 999.5 else f"{count:,.0f} {units[0]}"
 
 
 def duration(seconds: float | None) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MAP_FORMATS = (".npz", ".csv", ".nc")
 SERIES_FORMATS = (".csv", ".npz")
+MOST_CELLS = 20  # points whose cells are told
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -125,9 +126,13 @@ def run_series(args: argparse.Namespace, out: Output) -> int:
     outside = [f"{p[0]:g},{p[1]:g}" for p, cell in zip(points, result.cells, strict=True) if cell[0] < 0]
     if outside:
         out.text(f"  Outside the grid: {'; '.join(outside)}")
+    if len(outside) < len(points) <= MOST_CELLS:
+        out.facts([(f"{p[0]:g},{p[1]:g}", f"cell at {x:g},{y:g} (row {row}, column {column})")
+                   for p, x, y, (row, column) in zip(points, result.x, result.y, result.cells, strict=True)
+                   if row >= 0])
     if args.out:
         out.facts([("Times", f"{len(result.times):,}"), ("Points", f"{len(points):,}"), ("Written", args.out)])
-    else:
+    elif len(outside) < len(points):
         out.table(("Time", *(f">{x:g},{y:g}" for x, y in points)),
                   [(time or "-", *(number(float(v)) if np.isfinite(v) else "" for v in row))
                    for time, row in zip(result.times.texts(), result.values, strict=True)])

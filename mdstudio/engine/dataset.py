@@ -49,6 +49,10 @@ class Dataset:
         self._domain: GridDomain | None = None
         self._geometry: GridGeometry | None = None
 
+    def __repr__(self) -> str:
+        kind, items, times = self.metadata.kind, len(self.metadata.items), len(self.metadata.times)
+        return f"<Dataset {self.location}: {kind}, {items} items, {times} times>"
+
     @classmethod
     def open(cls, storage: BlobStorage | str) -> Dataset:
         """Open the dataset of a storage or location; reads `dataset.json` only.

@@ -68,6 +68,10 @@ def test_a_dataset_that_does_not_load_hides_no_other(tmp_path: Path, source: Pat
     assert run("list", tmp_path).status == 0
 
 
+def test_a_dataset_tells_in_python_what_it_is(dataset: Path) -> None:
+    assert repr(mdstudio.open(str(dataset))) == f"<Dataset {dataset}: grid, 3 items, 6 times>"
+
+
 def test_an_empty_folder_has_no_datasets(tmp_path: Path, run: Run) -> None:
     assert run("list", tmp_path).out.startswith("No dataset below")
     assert run("list", tmp_path, "--json").document["datasets"] == []
@@ -222,7 +226,13 @@ def test_a_series_is_an_archive_or_json_or_a_table(dataset: Path, tmp_path: Path
     assert [row[1] for row in document["values"]] == [None] * 6
     text = run(*words).out
     assert "Outside the grid: 99,0" in text
+    assert "-3.5,52  cell at -3.5,52 (row 16, column 5)" in text
     assert "2020-01-02T06:00:00" in text
+
+
+def test_a_series_of_points_outside_alone_is_no_table_of_blanks(dataset: Path, run: Run) -> None:
+    outcome = run("query", "series", dataset, "--item", "swh", "--point", "99,0")
+    assert outcome.out.splitlines() == ["swh [m]", "  Outside the grid: 99,0"]
 
 
 @pytest.mark.parametrize(("words", "status", "says"), [

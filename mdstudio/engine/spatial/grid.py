@@ -151,7 +151,7 @@ def _beside(name: str, start: float, stop: float, low: float, high: float, wraps
     if low != low:
         return f"meets a grid without any {name} coordinate"
     if wraps:
-        return f"lies east and west of the grid {extent}"
+        return f"lies beside the grid {extent}"
     if stop < low:
         return f"lies {before} of the grid {extent}"
     return f"lies {after} of the grid {extent}" if start > high else ""

@@ -271,3 +271,9 @@ def test_a_turn_is_added_without_rounding(point: float, turn: int, ulps: int, at
     axis = CellAxis(np.array([low]), np.array([high]), True, True)
     exact = any(Fraction(low) <= Fraction(point) + 360 * k <= Fraction(high) for k in range(-5, 6))
     assert bool(axis.touched(point, point)[0]) is exact
+
+
+def test_a_rectangle_beside_a_grid_of_longitudes_is_told_on_no_wrong_side() -> None:
+    """East of a part of the globe is west of it too: neither is said."""
+    geometry = GridGeometry(GridDomain("regular", np.arange(-1.0, 9.0, 0.5), np.arange(50.0, 55.5, 0.5)))
+    assert "52 lies beside the grid (x from -1.25 to 8.75)" in geometry.select((50, 51, 70, 52)).empty_reason
