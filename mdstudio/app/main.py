@@ -34,6 +34,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     window = MainWindow(preferences)
     if options.size:
         window.resize(*options.size)
+    else:
+        window.fit_screen()
     window.show()
     _heed_signals(window)
     for location in options.locations:

@@ -5,6 +5,7 @@ Damage is a node state, not a dialog: a place that cannot be listed shows its re
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -136,6 +137,10 @@ class PlacesModel(QAbstractItemModel):
         return QModelIndex()
 
     # -- the model's interface ------------------------------------------------------------------------------------
+
+    def documents(self) -> list[Node]:
+        """The datasets and source files that were listed so far, in the order of the tree."""
+        return [node for section in (self.folders, self.containers) for node in _documents(section)]
 
     def index(self, row: int, column: int, parent: AnyIndex = _NONE) -> QModelIndex:
         node = self.node(parent)
@@ -288,6 +293,13 @@ def _container_name(location: str) -> str:
     parts = [part for part in location.split("?", 1)[0].split("://", 1)[1].split("/") if part]
     parts[0] = parts[0].split(".", 1)[0]
     return " / ".join(parts)
+
+
+def _documents(node: Node) -> Iterator[Node]:
+    for child in node.children:
+        if child.kind in ("dataset", "source"):
+            yield child
+        yield from _documents(child)
 
 
 def _find(node: Node, location: str) -> Node | None:

@@ -98,6 +98,8 @@ QToolTip { background: $surface; color: $text; border: 1px solid $line2; padding
 QTableView, QTreeView, QListView { background: transparent; border: none; outline: none; color: $text;
   selection-background-color: $accentbg; selection-color: $text; }
 QHeaderView { background: transparent; border: none; }
+QFileDialog QHeaderView::section { background: $panel; color: $text2; border: none; border-bottom: 1px solid $line;
+  padding: 3px 6px; }
 QTableCornerButton::section { background: transparent; border: none; }
 QScrollBar:vertical { background: transparent; width: 10px; margin: 2px; }
 QScrollBar:horizontal { background: transparent; height: 10px; margin: 2px; }

@@ -14,6 +14,7 @@ from mdstudio.app.theme import Theme
 DOCUMENT_HEIGHT = 36
 VIEW_HEIGHT = 43
 _MAX_WIDTH = 240
+_MIN_WIDTH = 112  # of a tab with a long name
 KEYBOARD = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason, Qt.FocusReason.ShortcutFocusReason)
 
 
@@ -86,7 +87,8 @@ class DocumentTabs(_Bar):
         return QSize(min(_MAX_WIDTH, 14 + 22 + text + status + 34), DOCUMENT_HEIGHT)
 
     def minimumTabSizeHint(self, index: int) -> QSize:
-        return QSize(96, DOCUMENT_HEIGHT)
+        """Never more than the tab asks for: Qt would scroll a bar that has room."""
+        return QSize(min(_MIN_WIDTH, self.tabSizeHint(index).width()), DOCUMENT_HEIGHT)
 
     def cross(self, index: int) -> QRect:
         """Where the cross of a tab is."""

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import (
     QCloseEvent,
     QDragEnterEvent,
@@ -24,6 +24,7 @@ from mdstudio.app import dialogs, listing
 from mdstudio.app.commands import COMMANDS
 from mdstudio.app.dataset_page import DatasetPage, ViewSpec, all_views
 from mdstudio.app.documents import Documents
+from mdstudio.app.hits import document_hits, tab_hits, view_hits
 from mdstudio.app.job_queue import Job, JobQueue
 from mdstudio.app.jobs_dock import JobsDock
 from mdstudio.app.library import Library
@@ -41,6 +42,7 @@ from mdstudio.app.topbar import TopBar
 from mdstudio.app.widgets import Ground
 from mdstudio.engine.errors import Cancelled, MdError
 
+FRAME = QSize(4, 40)  # what a window manager puts around a window
 NARROW = 1100  # below it the places give way
 _FILES = "NetCDF (*.nc *.nc4 *.cdf *.netcdf *.h5 *.hdf5 *.he5);;Any file (*)"
 
@@ -73,6 +75,10 @@ class MainWindow(QMainWindow):
         self._page_shown()
         self.restoreGeometry(preferences.state("geometry"))
         self.setFocus()
+
+    def fit_screen(self) -> None:
+        """Make a window that its screen cannot hold, frame and all, smaller: the status line must stay in sight."""
+        self.resize(self.size().boundedTo(self.screen().availableSize() - FRAME))
 
     # -- opening ------------------------------------------------------------------------------------------------------
 
@@ -323,15 +329,11 @@ class MainWindow(QMainWindow):
             page.show_number(number)
 
     def _hits(self) -> list[Hit]:
-        """What the palette offers: commands, open tabs, recent documents."""
-        hits = [Hit(command.text, command.icon or "chev", getattr(self, command.key),
-                    command.keys.replace("+", " ")) for command in COMMANDS if command.key != "show_palette"]
-        hits += [Hit(f"Go to {title}", "overview", partial(self.documents.bring, page))
-                 for title, page in zip(self.documents.titles(), self.documents.pages, strict=True)]
-        hits += [Hit(f"Open {recent.title}", "file" if recent.kind == "source" else recent.kind,
-                     partial(self.open_location, recent.location), recent.location)
-                 for recent in self.preferences.recents]
-        return hits
+        """What the palette offers."""
+        commands = [Hit(command.text, command.icon or "chev", getattr(self, command.key),
+                        command.keys.replace("+", " ")) for command in COMMANDS if command.key != "show_palette"]
+        return [*view_hits(self.documents.dataset_page()), *commands, *tab_hits(self.documents),
+                *document_hits(self.preferences.recents, self.places_model, self.open_location)]
 
     def _step_pane(self, by: int) -> None:
         page = self.documents.dataset_page()
@@ -347,7 +349,7 @@ class MainWindow(QMainWindow):
             self.import_sources([location])
         else:
             self.library.add(location)
-            self.statusbar.set_words(f"{short_name(location)} is in the places")
+            self.statusbar.set_words(f"{short_name(location)} was added to the places")
 
     def _not_probed(self, location: str, error: MdError) -> None:
         if isinstance(error, Cancelled):

@@ -159,6 +159,7 @@ class TimeBar(QWidget):
         widest = max((QFontMetrics(self.label.font()).horizontalAdvance(time_label(times, i))
                       for i in {0, len(times) // 2, len(times) - 1}), default=0)
         self.label.setMinimumWidth(widest + 6)
+        self.count.setMinimumWidth(QFontMetrics(self.count.font()).horizontalAdvance(self._count(len(times))) + 2)
         self._renew()
 
     @property
@@ -229,8 +230,11 @@ class TimeBar(QWidget):
         self._renew()
         self.index_changed.emit(index)
 
+    def _count(self, number: int) -> str:
+        return f"{formats.count(number)} / {formats.count(len(self._times))}"
+
     def _renew(self) -> None:
         text = time_label(self._times, self.index)
         self.label.setText(text)
-        self.count.setText(f"{formats.count(self.index + 1)} / {formats.count(len(self._times))}")
+        self.count.setText(self._count(self.index + 1))
         self.slider.setAccessibleDescription(text)

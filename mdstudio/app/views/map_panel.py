@@ -181,6 +181,7 @@ class PagesSection(QWidget):
         more = f", {MOST_PAGES} shown" if len(pages) > MOST_PAGES else ""
         self.count.setText(f"{formats.count(len(pages))}, largest first{more}" if pages else "none")
         self.table.set_rows([
-            (Cell(formats.count(page.page), tip=page.blob), Cell(f"{page.rows[0]}–{page.rows[1] - 1}"),
+            (Cell(formats.count(page.page), tip=page.blob), Cell(f"{page.rows[0]}–{page.rows[1] - 1}",
+                  tip=f"columns {page.columns[0]}–{page.columns[1] - 1}"),
              Cell(formats.size(page.length), bar=page.length / largest, bar_token="explain"))
             for page in ordered[:MOST_PAGES]])

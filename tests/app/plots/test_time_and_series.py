@@ -51,6 +51,16 @@ def test_a_click_on_the_slider_snaps_to_a_step(bar):
     assert abs(bar.index - 182) <= 1
 
 
+def test_the_slider_stands_still_while_the_count_grows(bar):
+    QTest.qWait(1)
+    places = set()
+    for index in (0, 9, 99, 364):
+        bar.set_index(index)
+        QTest.qWait(1)
+        places.add((bar.slider.x(), bar.slider.width()))
+    assert len(places) == 1
+
+
 def test_play_waits_for_the_picture(bar):
     told = []
     bar.index_changed.connect(told.append)

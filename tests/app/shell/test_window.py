@@ -20,7 +20,7 @@ from mdstudio.app.panes import dropped
 from mdstudio.app.preferences import Preferences, Recent
 from mdstudio.app.theme import Theme
 from mdstudio.app.widgets import ElidedLabel
-from mdstudio.app.window import MainWindow
+from mdstudio.app.window import FRAME, MainWindow
 from mdstudio.jobs.recipe import Recipe
 from tests.app.shell import workers
 from tests.app.shell.conftest import write_source
@@ -191,6 +191,37 @@ def test_the_palette_finds_and_runs_commands(qtbot, window: MainWindow) -> None:
     assert Theme.current().dark
     assert window.preferences.scheme == "dark"
     assert not window.palette_list.isVisible()
+
+
+def test_the_palette_finds_views_and_what_the_places_have_listed(qtbot, window: MainWindow, archive: Path) -> None:
+    page = open_small(qtbot, window, archive)
+    window.open_location(str(archive))
+    qtbot.waitUntil(lambda: window.places_model.find(str(archive / "small.nc")).isValid())
+    window.show_palette()
+    qtbot.keyClicks(window.topbar.search, "open small")
+    assert window.palette_list.hits() == ["Open small", "Open small.nc"]  # the recent one once
+    window.topbar.search.clear()
+    qtbot.keyClicks(window.topbar.search, "show map")
+    assert window.palette_list.hits() == ["Show Map"]
+    qtbot.keyClick(window.topbar.search, Qt.Key.Key_Return)
+    assert page.view_key() == "map"
+
+
+def test_a_tab_with_a_short_name_is_shown_whole(window: MainWindow) -> None:
+    tabs = window.topbar.tabs
+    tabs.setTabText(0, "nl")
+    assert tabs.minimumTabSizeHint(0).width() <= tabs.tabSizeHint(0).width()
+
+
+def test_a_window_fits_its_screen_with_its_frame(window: MainWindow) -> None:
+    room = window.screen().availableSize()
+    window.resize(room)
+    window.fit_screen()
+    assert window.width() <= room.width() - FRAME.width()
+    assert window.height() <= room.height() - FRAME.height()
+    window.resize(730, 500)
+    window.fit_screen()
+    assert (window.width(), window.height()) == (730, 500)
 
 
 def test_escape_closes_the_palette_and_cancels_reads(qtbot, window: MainWindow, archive: Path) -> None:

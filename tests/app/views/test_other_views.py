@@ -45,6 +45,19 @@ def test_overview_says_what_the_dataset_is(opened):
     assert view.place.full_text() == opened.session.dataset.location
 
 
+def test_overview_keeps_its_facts_whole_in_a_narrow_window(opened):
+    view = opened.show(OverviewView, 840, 540)
+    view.repaint()
+    for card in view.cards.values():
+        assert card.value.text() == card.value.full_text()
+        assert card.note.text() == card.note.full_text()
+    view.resize(1180, 540)
+    opened.rest()
+    assert len({card.y() for card in view.cards.values()}) == 1
+    strip, below = view.preview.strip, view.preview.values["Minimum"]
+    assert strip.mapTo(view, strip.rect().bottomLeft()).y() < below.mapTo(view, below.rect().topLeft()).y()
+
+
 def test_overview_previews_the_chosen_item_and_opens_it(opened, qtbot):
     view = opened.show(OverviewView)
     numbers = view.preview.picture.numbers
