@@ -14,7 +14,7 @@ from mdstudio.engine.layout.domain import load_domain
 from mdstudio.engine.layout.guards import Guard, guards, require_readable
 from mdstudio.engine.layout.item_layout import ItemLayout, item_layout
 from mdstudio.engine.layout.metadata import Metadata, load_metadata
-from mdstudio.engine.model import GridDomain, Item
+from mdstudio.engine.model import Array, GridDomain, Item
 from mdstudio.engine.page_table import PageDetails, PageTable, page_details, page_table
 from mdstudio.engine.progress import Progress
 from mdstudio.engine.requests import MapRequest, MapResult, SeriesRequest, SeriesResult
@@ -106,6 +106,11 @@ class Dataset:
     def series(self, request: SeriesRequest, progress: Progress | None = None) -> SeriesResult:
         """Values at points over time; see `query.read_series`."""
         return query.read_series(self._source(request.item, progress), request)
+
+    def block(self, item: str, times: slice, layer: int, rows: slice, columns: slice,
+              progress: Progress | None = None) -> Array:
+        """Stored values of a part of the grid over some times; see `query.read_block`."""
+        return query.read_block(self._source(item, progress), times, layer, rows, columns)
 
     def pages(self, item: str, time: int, layer: int | None = None) -> PageTable:
         """Where the pages of one slice lie and what cells they hold, from the index alone: no page is read."""

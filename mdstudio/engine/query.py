@@ -83,6 +83,24 @@ def read_series(source: Source, request: SeriesRequest) -> SeriesResult:
                         tally.explain())
 
 
+def read_block(source: Source, times: slice, layer: int, rows: slice, columns: slice) -> Array:
+    """(time, row, column) stored values of a part of the grid, little-endian; layer -1 for an item without layers.
+
+    For comparing and exporting: each page is decoded once a time, each TimeSeries block once. Slices without a step,
+    inside the dataset. Errors as `read_map`.
+    """
+    layout = source.layout
+    tally = Tally(source.storage, source.progress, source.sleep)
+    at_rows, at_columns = np.arange(rows.start, rows.stop), np.arange(columns.start, columns.stop)
+    if layout.storage.storage_type == "TimeSeries":
+        cells = np.stack(np.meshgrid(at_rows, at_columns, indexing="ij"), axis=-1).reshape(-1, 2)
+        found = series.read_series(tally, layout, layer, range(times.start, times.stop), cells)
+        return found.reshape(-1, at_rows.size, at_columns.size)
+    pages = layout.tiles.pages_of(at_rows, at_columns)
+    return np.stack([steps.read_slice(tally, layout, layer, time, at_rows, at_columns, pages)
+                     for time in range(times.start, times.stop)])
+
+
 def touched_pages(layout: ItemLayout, found: Selection) -> Array:
     """Sorted pages that hold a cell of the selection, not only of its block."""
     pages = layout.tiles.pages_of(found.rows, found.columns)

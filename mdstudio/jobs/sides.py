@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
-
 from mdstudio.engine.model import Array, Description, GridDomain, Item
 from mdstudio.engine.progress import Progress
 from mdstudio.engine.times import TimeAxis
@@ -44,23 +42,11 @@ class DatasetSide:
         storage = dataset.metadata.storage
         self.name = dataset.location
         self.items, self.times, self.domain = dataset.metadata.items, dataset.metadata.times, dataset.domain
-        self._series = storage.storage_type == "TimeSeries"
-        self.unit = ((storage.time_group_size or 1) if self._series else 1, storage.grid_tile_width or 128)
+        steps = storage.time_group_size if storage.storage_type == "TimeSeries" else None
+        self.unit = (steps or 1, storage.grid_tile_width or 128)
 
     def read(self, item: Item, times: slice, layer: int, rows: slice, columns: slice) -> Array:
-        from mdstudio.engine.reading import series, steps
-        from mdstudio.engine.reading.tally import Tally
-
-        layout = self._dataset.layout(item.name)
-        tally = Tally(self._dataset.storage, self._progress, self._dataset.sleep)
-        at_rows, at_columns = np.arange(rows.start, rows.stop), np.arange(columns.start, columns.stop)
-        if self._series:
-            cells = np.stack(np.meshgrid(at_rows, at_columns, indexing="ij"), axis=-1).reshape(-1, 2)
-            found = series.read_series(tally, layout, layer, range(times.start, times.stop), cells)
-            return found.reshape(-1, at_rows.size, at_columns.size)
-        pages = layout.tiles.pages_of(at_rows, at_columns)
-        return np.stack([steps.read_slice(tally, layout, layer, time, at_rows, at_columns, pages)
-                         for time in range(times.start, times.stop)])
+        return self._dataset.block(item.name, times, layer, rows, columns, self._progress)
 
 
 class SourceSide:

@@ -178,6 +178,18 @@ def test_a_page_that_is_not_there_is_named(tmp_path: Path, storage_type: Any, po
         dataset.page_details("v", 4, None, position)
 
 
+@pytest.mark.parametrize("storage_type", STORAGE_TYPES)
+@pytest.mark.parametrize("compression", ["None", "ZstdAuto"])
+def test_a_block_is_the_stored_values_of_its_times_and_cells(
+    tmp_path: Path, storage_type: Any, compression: str
+) -> None:
+    values = smooth(7, 2, 40, 50)
+    dataset = make(tmp_path / "d", {"v": values}, item_storage(storage_type, compression))
+    times, rows, columns = slice(2, 6), slice(5, 38), slice(15, 34)
+    found = dataset.block("v", times, 1, rows, columns)
+    assert same_bits(found, values[times, 1, rows, columns])
+
+
 # Sizes and facts
 
 

@@ -1,4 +1,4 @@
 """The parts of a read: fetch the bytes of pages, decode them, and read again where another writer came in between.
 
-For `mdstudio.engine.query` and `mdstudio.engine.dataset`; nothing else imports from here.
+For `mdstudio.engine.query`, `page_table` and `sizes`; nothing else imports from here.
 """
