@@ -41,7 +41,7 @@ from mdstudio.engine.model import DTYPES, Array, Hint
 
 MAX_DICTIONARY = 32768
 ELEMENT_TYPES = {np.dtype(name): index for index, name in enumerate(DTYPES)}
-_UNSIGNED: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+UNSIGNED: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Tile:
         self.count: int = elements.size
         self.columns: int = elements.shape[-1] if elements.ndim else 1
         self.rows = self.count // self.columns
-        self.bits = elements.reshape(-1).view(_UNSIGNED[self.size])
+        self.bits = elements.reshape(-1).view(UNSIGNED[self.size])
         self.low, self.high, self.used = kernels.key_range(self.bits, self.size, self.kind)
         self.constant = self.low == self.high
         self.pattern, self.masked = (0, 0) if self.constant else self._masked_pattern(no_data)
@@ -274,7 +274,7 @@ def _narrow(elements: Array, size: int, kind: int, low: int, high: int, shift: i
     """Keys, shifted, less the smallest one, in the fewest bytes that hold them."""
     span = (high >> shift) - (low >> shift)
     width = next(width for width in (1, 2, 4, 8) if span < 1 << 8 * width)
-    k = np.empty(elements.size, dtype=_UNSIGNED[width])
+    k = np.empty(elements.size, dtype=UNSIGNED[width])
     kernels.key_map(elements, size, kind, low, shift, width, k)
     return k, width
 
