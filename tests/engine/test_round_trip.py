@@ -118,7 +118,7 @@ def check_sizes(dataset: Dataset) -> None:
     assert sizes.other_bytes == sum(listed.values()) - data_bytes
 
 
-@pytest.mark.rule("C2", "P5")
+@pytest.mark.rule("C2", "K7", "P5")
 @pytest.mark.parametrize("storage_type", STORAGE_TYPES)
 @pytest.mark.parametrize("bits", [0x7FC00000, 0x7FC00001, 0xFFC00000, 0x7F800001, 0x80000000, 0x00000001])
 def test_no_bit_pattern_is_taken_for_the_no_data_one(tmp_path: Path, storage_type: Any, bits: int) -> None:
