@@ -159,6 +159,7 @@ def _decoded(item: Item, stored: Array) -> Array:
         invalid |= stored > item.valid_max
     values = stored.astype(np.float64)
     if item.scale is not None or item.offset is not None:
-        values = values * (1.0 if item.scale is None else item.scale) + (item.offset or 0.0)
+        values *= 1.0 if item.scale is None else item.scale  # in place: a temporary costs more than the arithmetic
+        values += item.offset or 0.0
     values[invalid] = np.nan
     return values
