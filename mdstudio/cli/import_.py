@@ -14,6 +14,8 @@ from mdstudio.cli.progress import shown_progress, told_to_the_end
 from mdstudio.engine.errors import NotFoundError, UsageError
 from mdstudio.jobs.recipe import Recipe, parameter_list, parameter_mapping
 
+LEFT_OUT = "Left out or changed"
+
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser = commands.add_parser(
@@ -117,7 +119,7 @@ def print_summary(out: Output, summary: Mapping[str, Any]) -> None:
         ("Holds", f"{counted(summary['items'], 'item')} x {counted(summary['timesteps'], 'time')}"),
         ("Size", f"{size(stored)} stored, {size(raw)} raw{ratio}"),
         ("Took", duration(summary["seconds"])),
-        *[("Left out" if n == 0 else "", f"{d['what']}: {d['reason']}" + (f" ({d['count']})" if d["count"] > 1 else ""))
+        *[(LEFT_OUT if n == 0 else "", f"{d['what']}: {d['reason']}" + (f" ({d['count']})" if d["count"] > 1 else ""))
           for n, d in enumerate(summary["dropped"])],
     ])
 
@@ -144,7 +146,7 @@ def _print_plan(out: Output, plan: Mapping[str, Any]) -> None:
     for note in plan["notes"]:
         out.text(f"note: {note}")
     for d in plan["dropped"]:
-        out.text(f"left out: {d['what']}: {d['reason']}" + (f" ({d['count']})" if d["count"] > 1 else ""))
+        out.text(f"{LEFT_OUT.lower()}: {d['what']}: {d['reason']}" + (f" ({d['count']})" if d["count"] > 1 else ""))
 
 
 def _setting_name(key: str) -> str:

@@ -114,8 +114,8 @@ def planned(recipe: Recipe, environ: Mapping[str, str] | None = None) -> Iterato
     writer = parse_parameters(parameter_list(recipe.writer_parameters), "writer")
     with open_source(recipe.sources, recipe.reader_parameters) as source:
         grid = choose_grid(source.descriptions(), recipe)
-        others = (Dropped(i.name, f"in another grid, {d.name}") for d in source.descriptions() if d is not grid
-                  for i in d.items)
+        others = (_left([i.name for i in d.items], f"in another grid, {d.name}")
+                  for d in source.descriptions() if d is not grid)
         description = choose_items(replace(grid, dropped=(*grid.dropped, *others)), recipe.items)
         yield source, Plan(recipe, description, choose_settings(description, writer, environ), environ)
 
@@ -171,8 +171,13 @@ def choose_items(description: Description, names: Sequence[str]) -> Description:
     return replace(
         description, items=tuple(chosen.values()),
         hints={name: hints for name, hints in description.hints.items() if name in chosen},
-        dropped=(*description.dropped, *(Dropped(name, "not chosen") for name in left)),
+        dropped=(*description.dropped, *([_left(left, "not chosen")] if left else [])),
     )
+
+
+def _left(names: Sequence[str], reason: str) -> Dropped:
+    """Items that are left out for one reason, as one."""
+    return Dropped(", ".join(names), reason, len(names))
 
 
 def dropped_json(dropped: Sequence[Dropped]) -> list[dict[str, Any]]:

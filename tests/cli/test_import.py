@@ -138,7 +138,7 @@ def test_a_dry_run_shows_settings_with_origins_and_writes_nothing(
     assert plan["origins"]["StorageType"] == "default"
     assert plan["raw_bytes"] == 6 * 20 * 24 * 2
     assert plan["timesteps"] == 6
-    assert {"what": "temp", "reason": "not chosen", "count": 1} in plan["dropped"]
+    assert {"what": "level, temp", "reason": "not chosen", "count": 2} in plan["dropped"]
     assert not (tmp_path / "d").exists()
     text = run("import", waves, tmp_path / "d", "--dry-run").out
     assert "Would import to" in text
@@ -189,7 +189,7 @@ def test_progress_and_notes_are_json_lines_on_stderr_when_asked(waves: Path, tmp
     progress = [e["progress"] for e in events if "progress" in e]
     assert progress[-1]["done"] == progress[-1]["total"] == 6
     assert progress[-1].keys() == {"done", "total", "unit", "eta_seconds"}
-    assert {"note": "temp: not chosen"} in events
+    assert {"note": "level, temp: not chosen (2)"} in events
     failed = run("import", waves, tmp_path / "d", "--progress", "json")
     error = json.loads(failed.err.splitlines()[-1])["error"]
     assert error["code"] == "MD-E040"

@@ -40,6 +40,14 @@ def test_what_is_left_out_is_noted_persisted_and_in_the_summary(tmp_path: Path) 
     assert any(d.what == "v" for d in Dataset.open(str(tmp_path / "d")).metadata.dropped)
 
 
+def test_items_left_out_for_one_reason_are_one_line(tmp_path: Path) -> None:
+    source = write_waves(tmp_path / "a.nc")
+    with planned(Recipe((str(source),), str(tmp_path / "d"), items=("swh",))) as (_, plan):
+        (left,) = [d for d in plan.description.dropped if d.reason == "not chosen"]
+    assert sorted(left.what.split(", ")) == ["level", "temp"]
+    assert left.count == 2
+
+
 @pytest.mark.rule("D12", "D13")
 def test_the_environment_that_is_given_decides(tmp_path: Path) -> None:
     source = write_waves(tmp_path / "a.nc")
@@ -95,7 +103,7 @@ def test_an_import_in_a_worker_reports_and_ends_with_its_summary(tmp_path: Path)
     assert events[-1].summary["timesteps"] == 6
     shown = [e for e in events if e.kind == "progress"]
     assert (shown[-1].done, shown[-1].total, shown[-1].unit) == (6, 6, "slices")
-    assert "temp: not chosen" in [e.line for e in events if e.kind == "log"]
+    assert "level, temp: not chosen (2)" in [e.line for e in events if e.kind == "log"]
     assert Dataset.open(str(tmp_path / "d")).metadata.items[0].name == "swh"
 
 
