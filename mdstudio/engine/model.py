@@ -27,17 +27,17 @@ LAYOUT_COMPRESSION, LAYOUT_LZ4_ELEMENTS, LAYOUT_CHECKSUMS = 1, 2, 3
 LAYOUT_CURRENT = LAYOUT_CHECKSUMS
 
 
-
 @dataclass(frozen=True, slots=True)
 class LayerAxis:
     """The layers of an item (depths, pressure levels, model levels, members).
 
     Attributes:
         name: the dimension's name in the source.
-        values: one value a layer, in stored order, as the source has it (float64 on JSON; dtype kept by name).
+        values: one value a layer, in stored order, as the source has it.
         unit: unit of `values`; "" when they are bare numbers.
         positive: "up", "down" or "".
         meaning: what it is: "depth", "height", "pressure", "sigma", "hybrid", "index".
+        dtype: type of the coordinate in the source.
         attributes: the source's attributes of the coordinate.
     """
 
@@ -98,6 +98,10 @@ class Item:
     def layer_count(self) -> int:
         """Layers to store: 1 for an item without layers."""
         return len(self.layers) if self.layers else 1
+
+    def raw_bytes(self, cells: int) -> int:
+        """Raw bytes of one time of all layers on a grid of so many cells."""
+        return cells * self.layer_count * self.components * self.numpy.itemsize
 
     def layer_ids(self) -> range:
         """The layer numbers in blob names: -1 alone for an item without layers (P7)."""
@@ -206,8 +210,8 @@ class Description:
 
     @property
     def raw_bytes(self) -> int:
-        per_step = sum(self.domain.cells * i.layer_count * i.components * i.numpy.itemsize for i in self.items)
-        return per_step * len(self.times)
+        """Of all items and times."""
+        return sum(item.raw_bytes(self.domain.cells) for item in self.items) * len(self.times)
 
 
 @dataclass(frozen=True)

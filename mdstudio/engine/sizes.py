@@ -59,7 +59,7 @@ def read_sizes(
 
         for start, stop, found in read_all(add, jobs):
             row[start:stop] += found
-    raw = np.array([layout.slice_bytes * layout.item.layer_count for layout in layouts], np.int64)
+    raw = np.array([item.raw_bytes(metadata.cells) for item in metadata.items], np.int64)
     return Sizes(tuple(layout.item.name for layout in layouts), stored, raw,
                  sum(blobs.values()) - int(stored.sum()))
 
@@ -103,7 +103,7 @@ def inspection(storage: BlobStorage, metadata: Metadata, guards: Iterable[Guard]
     kept, times = metadata.storage, metadata.times
     items: list[dict[str, Any]] = []
     for item in metadata.items:
-        raw = metadata.cells * item.layer_count * item.components * item.numpy.itemsize * len(times)
+        raw = item.raw_bytes(metadata.cells) * len(times)
         items.append({
             "name": item.name, "type": item.dtype, "unit": item.unit, "no_data": item.no_data,
             "scale": item.scale, "offset": item.offset,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,11 +12,14 @@ from mdstudio.engine.model import Array
 from mdstudio.engine.requests import MapResult, SeriesResult
 from mdstudio.targets.files import whole_file
 
+if TYPE_CHECKING:
+    from mdstudio.engine.dataset import Dataset
+
 _OTHERS = ("scale_factor", "add_offset", "_FillValue",  # set by name, or naming variables that are not written
            "coordinates", "grid_mapping", "bounds", "cell_measures", "ancillary_variables")
 
 
-def write_map(path: str, ending: str, result: MapResult, dataset: Any) -> None:
+def write_map(path: str, ending: str, result: MapResult, dataset: Dataset) -> None:
     """`.npz`: stored, values, x, y, mask. `.csv`: x, y, value, a line a cell. `.nc`: CF, as stored."""
     with whole_file(Path(path)) as part:
         if ending == ".npz":
@@ -61,7 +64,7 @@ def _cell(value: float) -> str:
     return "" if value != value else repr(value)
 
 
-def _map_netcdf(path: Path, result: MapResult, dataset: Any) -> None:
+def _map_netcdf(path: Path, result: MapResult, dataset: Dataset) -> None:
     """The stored numbers with their CF packing, so that a reader sees values; coordinates as the source had them."""
     import netCDF4
 
@@ -107,7 +110,7 @@ def _map_netcdf(path: Path, result: MapResult, dataset: Any) -> None:
         variable[...] = _outside_as_no_data(result)
 
 
-def _moment(file: Any, result: MapResult, dataset: Any) -> None:
+def _moment(file: Any, result: MapResult, dataset: Dataset) -> None:
     """The time and the layer of the slice as scalar coordinates."""
     times, item, request = dataset.metadata.times, result.item, result.request
     if not times.static:
