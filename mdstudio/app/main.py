@@ -85,12 +85,15 @@ def _grab(window: object, options: argparse.Namespace) -> None:
 
 
 def _warm_up() -> None:
-    """After the first paint: import on a thread what the first dataset will need."""
+    """After the first paint: import on a thread what the first dataset and its views will need."""
     import threading
 
     def load() -> None:
         with contextlib.suppress(ImportError):
             import mdstudio.engine.dataset  # noqa: F401
+            from mdstudio.app import views
+
+            views.warm()
 
     threading.Thread(target=load, name="warm-up", daemon=True).start()
 

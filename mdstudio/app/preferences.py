@@ -110,6 +110,15 @@ class Preferences:
     def set_text(self, name: str, value: str) -> None:
         self._settings.setValue(f"texts/{name}", value)
 
+    @property
+    def widths(self) -> dict[str, int]:
+        """Widths of columns that were dragged, by "table/column"."""
+        return {str(key): width for key, width in self._json("widths", {}).items() if isinstance(width, int)}
+
+    @widths.setter
+    def widths(self, widths: dict[str, int]) -> None:
+        self._settings.setValue("widths", json.dumps(widths))
+
     def save(self) -> None:
         """Write the file now."""
         self._settings.sync()

@@ -24,6 +24,9 @@ _COLOURS: dict[str, tuple[str, str]] = {  # name: (light, dark)
     "accentbg": ("#E9EDFC", "#232D4F"),
     "onaccent": ("#FFFFFF", "#0E1116"),
     "explain": ("#D81B80", "#FF5CB0"),
+    "halo": ("#FFFFFF", "#FFFFFF"),  # overlays lie on arbitrary colours: the same light and dark line in both schemes
+    "ink": ("#14181F", "#14181F"),
+    "graticule": ("#000000", "#FFFFFF"),
     "s1": ("#3550C8", "#93A8FF"),
     "s2": ("#BD5317", "#F2995C"),
     "s3": ("#0F7B6C", "#4FC7B3"),

@@ -40,6 +40,7 @@ from mdstudio.app.statusbar import StatusBar
 from mdstudio.app.theme import Mode, Theme
 from mdstudio.app.topbar import TopBar
 from mdstudio.app.widgets import Ground
+from mdstudio.app.widgets.table import chosen_widths
 from mdstudio.engine.errors import Cancelled, MdError
 
 FRAME = QSize(4, 40)  # what a window manager puts around a window
@@ -53,6 +54,7 @@ class MainWindow(QMainWindow):
     def __init__(self, preferences: Preferences, views: Callable[[], Sequence[ViewSpec]] = all_views) -> None:
         super().__init__()
         self.preferences = preferences
+        chosen_widths.update(preferences.widths)
         self.reader = Reader(self)
         self.queue = JobQueue(preferences.workers, self)
         self.setWindowTitle("MD Studio")
@@ -403,6 +405,7 @@ class MainWindow(QMainWindow):
             event.ignore()
             return
         self.preferences.set_state("geometry", self.saveGeometry())
+        self.preferences.widths = chosen_widths
         self.preferences.save()
         self.hide()
         self.queue.close()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,27 @@ def time_ticks(low: float, high: float, most: int, calendar: str) -> list[tuple[
     months = next((m for m in _MONTHS if span / (m * month) <= most), 0)
     years = 1 if months else next((y for y in _YEARS if span / (y * 12 * month) <= most), _YEARS[-1])
     return list(_calendar_ticks(int(low), int(high), months or 12 * years, calendar))
+
+
+def ticks_that_fit(times: TimeAxis, place: Callable[[float], float], width: Callable[[str], float], room: float,
+                   gap: float = 14.0) -> list[tuple[float, str]]:
+    """(x, label) over an axis of steps: as many as stand beside each other, evenly, none left out between two.
+
+    `place` gives the x of a step, `width` that of a label; a label begins at its tick and ends before `room`.
+    """
+    if times.static or len(times) < 2:
+        return []
+    microseconds = times.microseconds.astype(np.float64)
+    steps = np.arange(microseconds.size)
+    most = min(len(times), max(1, int(room / 40)))
+    while True:
+        made = time_ticks(microseconds[0], microseconds[-1], most, times.calendar)
+        ticks = [(place(float(np.interp(at, microseconds, steps))), text) for at, text in made]
+        fits = all(x + width(text) + gap <= after for (x, text), (after, _) in pairwise(ticks))
+        if fits or most == 1:
+            shown = ticks if fits else ticks[:1]
+            return [(x, text) for x, text in shown if x + width(text) <= room]
+        most = max(1, min(most - 1, len(made) - 1))
 
 
 def _fixed_ticks(low: int, high: int, step: int, calendar: str) -> Iterator[tuple[float, str]]:

@@ -17,10 +17,23 @@ from mdstudio.app.plots.map_view_box import ZOOM_STEP, MapViewBox, Tool
 from mdstudio.app.plots.overlays import ProbeItem
 from mdstudio.app.plots.paint import color
 from mdstudio.app.plots.raster import GridRaster
+from mdstudio.app.plots.ticks import Tick, TickMaker
 from mdstudio.app.theme import Theme
 from mdstudio.engine.requests import Bbox
 
 _ARROWS = {Qt.Key.Key_Left: (0, -1), Qt.Key.Key_Right: (0, 1), Qt.Key.Key_Up: (-1, 0), Qt.Key.Key_Down: (1, 0)}
+
+
+def _within(make: TickMaker, first: float, last: float) -> TickMaker:
+    """Ticks of the grid alone: beside it there is nothing to label, and a world would begin again."""
+    low, high = sorted((first, last))
+    room = 1e-6 * (high - low)
+
+    def ticks(start: float, end: float, most: int) -> list[Tick]:
+        made = make(start, end, most)
+        return [tick for tick in made if low - room <= tick[0] <= high + room] or made
+
+    return ticks
 
 
 class FieldPlot(QWidget):
@@ -68,8 +81,9 @@ class FieldPlot(QWidget):
     def set_raster(self, raster: GridRaster, frame: Frame) -> None:
         """The grid that is shown from now on; the view stays where it is when the extent is the same."""
         self.raster, self.frame = raster, frame
-        self.bottom.set_ticks_by(frame.x_ticks())
-        self.left.set_ticks_by(frame.y_ticks())
+        x0, y0, x1, y1 = raster.extent
+        self.bottom.set_ticks_by(_within(frame.x_ticks(), x0, x1))
+        self.left.set_ticks_by(_within(frame.y_ticks(), y0, y1))
         self.box.set_extent(raster.extent, geographic=frame.geographic, cell=raster.cell_size())
         self._renew_hud()
 

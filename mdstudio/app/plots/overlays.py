@@ -6,13 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen
+from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath, QPen
 
 from mdstudio.app.plots.axes import AxisItem
 from mdstudio.app.plots.pages import PageShape
-from mdstudio.app.plots.paint import color, font, line, rounded_panel
+from mdstudio.app.plots.paint import color, font, hairline, line, rounded_panel
 from mdstudio.app.plots.screen_items import Screen, ScreenItem
-from mdstudio.app.theme import Theme
 from mdstudio.app.widgets.hatch import hatch
 from mdstudio.engine.requests import Bbox
 
@@ -27,9 +26,7 @@ class Graticule(ScreenItem):
         self._axes = bottom, left
 
     def draw(self, painter: QPainter, screen: Screen) -> None:
-        pen = QPen(QColor(255, 255, 255, 46) if Theme.current().dark else QColor(0, 0, 0, 46))
-        pen.setWidth(0)
-        painter.setPen(pen)
+        painter.setPen(hairline("graticule", 46))
         bottom, left = self._axes
         box = screen.box
         for x, _ in bottom.shown_ticks():
@@ -64,12 +61,12 @@ class ExplainItem(ScreenItem):
             path = QPainterPath()
             for x0, y0, x1, y1 in shape.areas:
                 path.addRect(screen.rect(x0, y0, x1, y1))
-            painter.fillPath(path, hatch("diagonal", QColor(255, 255, 255, 120), screen.ratio, 1.0))
+            painter.fillPath(path, hatch("diagonal", color("halo", 120), screen.ratio, 1.0))
         if self._parted and len(shape.borders) <= MOST_BORDERS and _room(screen, shape) >= SMALLEST_PAGE:
-            painter.setPen(line(QColor(255, 255, 255, 150), 1.0))
+            painter.setPen(line(color("halo", 150), 1.0))
             painter.drawLines(_lines(screen, shape.borders))
         outline = _lines(screen, shape.outline)
-        for pen in (line(QColor(255, 255, 255), 5.0), line("explain", 2.5)):
+        for pen in (line(color("halo"), 5.0), line("explain", 2.5)):
             pen.setCapStyle(Qt.PenCapStyle.SquareCap)
             painter.setPen(pen)
             painter.drawLines(outline)
@@ -104,11 +101,11 @@ class RectangleItem(ScreenItem):
         box = screen.rect(*self.bbox)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        for pen in (line(QColor(255, 255, 255), 3.0), line(QColor("#14181F"), 1.4)):
+        for pen in (line(color("halo"), 3.0), line(color("ink"), 1.4)):
             painter.setPen(pen)
             painter.drawRect(box)
-        painter.setPen(line(QColor("#14181F"), 1.2))
-        painter.setBrush(QColor(255, 255, 255))
+        painter.setPen(line(color("ink"), 1.2))
+        painter.setBrush(color("halo"))
         for corner in (box.topLeft(), box.topRight(), box.bottomLeft(), box.bottomRight()):
             painter.drawRect(QRectF(corner.x() - 3.5, corner.y() - 3.5, 7, 7))
 
@@ -141,7 +138,7 @@ class PinsItem(ScreenItem):
             at = screen.point(pin.x, pin.y)
             if not screen.box.adjusted(-4, -4, 4, 4).contains(at):
                 continue
-            painter.setPen(QPen(QColor(255, 255, 255), 1.6))
+            painter.setPen(QPen(color("halo"), 1.6))
             painter.setBrush(color(pin.token))
             painter.drawEllipse(at, 4.6, 4.6)
             self._draw_label(painter, screen, pin, at)
@@ -196,7 +193,7 @@ def draw_selected(painter: QPainter, box: QRectF, least: float = 8.0) -> None:
     box = QRectF(round(box.left()) + 0.5, round(box.top()) + 0.5, round(box.width()) - 1, round(box.height()) - 1)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
     painter.setBrush(Qt.BrushStyle.NoBrush)
-    painter.setPen(QPen(QColor(255, 255, 255), 2))
+    painter.setPen(QPen(color("halo"), 2))
     painter.drawRect(box.adjusted(1, 1, -1, -1))
-    painter.setPen(QPen(QColor(0, 0, 0), 1))
+    painter.setPen(QPen(color("ink"), 1))
     painter.drawRect(box.adjusted(-1, -1, 1, 1))

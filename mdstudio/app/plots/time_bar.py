@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSlider, QWidget
 
 from mdstudio.app import formats
-from mdstudio.app.plots.calendar_ticks import time_label, time_ticks
+from mdstudio.app.plots.calendar_ticks import ticks_that_fit, time_label
 from mdstudio.app.plots.paint import color, font
 from mdstudio.app.widgets.base import Label
 from mdstudio.app.widgets.buttons import Button, IconButton
@@ -64,21 +63,8 @@ class TimeSlider(QSlider):
 
     def tick_labels(self) -> list[tuple[float, str]]:
         """(x in pixels, text) of the calendar labels that fit."""
-        times = self._times
-        if times.static or len(times) < 2:
-            return []
-        microseconds = times.microseconds.astype(np.float64)
-        steps = np.arange(microseconds.size)
-        most = max(1, min(self.width() // 44, len(times)))
-        shown: list[tuple[float, str]] = []
         metrics = QFontMetrics(font("caption"))
-        free = -1.0
-        for place, text in time_ticks(microseconds[0], microseconds[-1], most, times.calendar):
-            x = self._x(float(np.interp(place, microseconds, steps)))
-            if x >= free and x + 4 + metrics.horizontalAdvance(text) <= self.width():
-                shown.append((x, text))
-                free = x + metrics.horizontalAdvance(text) + 14
-        return shown
+        return ticks_that_fit(self._times, self._x, metrics.horizontalAdvance, self.width() - 4)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)

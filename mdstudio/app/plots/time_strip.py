@@ -14,7 +14,7 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, Q
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from mdstudio.app.formats import number
-from mdstudio.app.plots.calendar_ticks import time_label, time_ticks
+from mdstudio.app.plots.calendar_ticks import ticks_that_fit, time_label
 from mdstudio.app.plots.paint import LEFT_WIDTH, color, font, hairline
 from mdstudio.app.plots.ticks import number_ticks
 from mdstudio.app.widgets.hatch import hatch
@@ -142,21 +142,13 @@ class TimeStrip(QWidget):
         painter.setPen(hairline("line2"))
         base = round(area.bottom()) + 0.5
         painter.drawLine(QLineF(area.left(), base, area.right(), base))
-        if self._times.static or len(self._times) < 2:
-            return
-        microseconds = self._times.microseconds.astype(np.float64)
-        steps = np.arange(microseconds.size)
-        metrics, free = painter.fontMetrics(), -1.0
-        most = max(1, min(int(area.width() / 60), len(self._times)))
-        for place, text in time_ticks(microseconds[0], microseconds[-1], most, self._times.calendar):
-            x = round(self._x(float(np.interp(place, microseconds, steps)))) + 0.5
+        for place, text in ticks_that_fit(self._times, self._x, painter.fontMetrics().horizontalAdvance,
+                                          self.width() - 4):
+            x = round(place) + 0.5
             painter.setPen(hairline("line2"))
             painter.drawLine(QLineF(x, base, x, base + 4))
-            width = metrics.horizontalAdvance(text)
-            if x + 4 >= free and x + 4 + width <= self.width():
-                painter.setPen(color("text3"))
-                painter.drawText(QPointF(x + 4, base + 14), text)
-                free = x + 4 + width + 10
+            painter.setPen(color("text3"))
+            painter.drawText(QPointF(x + 4, base + 14), text)
 
     def _paint_bars(self, painter: QPainter, area: QRectF, high: float) -> None:
         fill, missing = color("accent", 165), hatch("diagonal", color("bad-fill"), self.devicePixelRatioF())

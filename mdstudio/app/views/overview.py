@@ -30,7 +30,9 @@ COLUMNS = (
     Column("Layers", "number", 58), Column("No data", "number", 72), Column("Scale", "number", 136),
     Column("Raw MB", "number", 66), Column("Stored MB", "number", 80), Column("Ratio", "bar", 118, role="dense-strong"),
 )
-_LAYERS, _SCALE = 3, 5  # columns that are shown only where some item has them
+_LAYERS, _NO_DATA, _SCALE = 3, 4, 5  # columns that are shown only where some item has them
+_FEW = 4  # items that leave room for the preview beneath them
+_STRIP_HEIGHT, _UNBOUND = 112, 16_777_215  # QWIDGETSIZE_MAX
 _CARDS = (("kind", "Kind", "grid"), ("storage", "Storage type", "layers"), ("layout", "Layout version", "file"),
           ("compression", "Compression", "storage"), ("ratio", "Ratio", "overview"), ("times", "Times", "clock"))
 _WIDE, _NARROW = (20, 17, 19, 17, 17, 21), (1, 1, 1)  # how the cards share a row; narrow: two rows of three
@@ -82,21 +84,18 @@ class OverviewView(DatasetView):
         self.items.body.setContentsMargins(-11, 0, -11, 0)
         self.items.add_to_head(self.parameters)
         self.items.body.addWidget(self.table)
-        middle = QHBoxLayout()
-        middle.setSpacing(GAP)
-        middle.addWidget(self.items, 1)
-        middle.addWidget(self.preview)
+        self._middle = QGridLayout()
+        self._middle.setSpacing(GAP)
         self.strip_card.add_to_head(self.now)
         self.strip_card.body.addWidget(self.strip_stack)
-        self.strip_card.setFixedHeight(112)
         page = QVBoxLayout(self)
         page.setContentsMargins(PAGE_MARGIN, 14, PAGE_MARGIN, 14)
         page.setSpacing(GAP)
         page.addLayout(head)
         page.addWidget(self.guards)
         page.addLayout(self._card_grid)
-        page.addLayout(middle, 1)
-        page.addWidget(self.strip_card)
+        page.addLayout(self._middle, 1)
+        self._place_middle(few=False)
         self.preview.hide()
         self.setFocusProxy(self.table)
 
@@ -107,12 +106,29 @@ class OverviewView(DatasetView):
         for column in range(len(self.cards)):
             self._card_grid.setColumnStretch(column, stretches[column] if column < len(stretches) else 0)
 
+    def _place_middle(self, *, few: bool) -> None:
+        """Items beside the preview as high as the page allows; few of them above it, for then they need little room."""
+        grid = self._middle
+        grid.addWidget(self.items, 0, 0, *((1, 2) if few else (2, 1)))
+        grid.addWidget(self.preview, *((1, 0, 1, 2) if few else (0, 1, 2, 1)))
+        grid.addWidget(self.strip_card, 2, 0, 1, 2)
+        grid.setColumnStretch(0, 1)
+        alone = few and bool(self._narrow)  # without a preview the strip takes what is left
+        grid.setRowStretch(1, 0 if alone else 1)
+        grid.setRowStretch(2, 1 if alone else 0)
+        self.strip_card.setMinimumHeight(_STRIP_HEIGHT)
+        self.strip_card.setMaximumHeight(_UNBOUND if alone else _STRIP_HEIGHT)
+        self.preview.set_wide(few)
+        self.table.fit_height(few)
+
     def side_panel(self) -> QWidget:
         return self.preview
 
     def set_narrow(self, narrow: bool) -> None:
         super().set_narrow(narrow)
         self._place_cards(_NARROW if narrow else _WIDE)
+        if self.dataset is not None:
+            self._place_middle(few=len(self.dataset.metadata.items) <= _FEW)
         if not narrow:
             self.preview.renew()
 
@@ -141,9 +157,11 @@ class OverviewView(DatasetView):
         self.items.set_title("Items", f"{same}, ratio = stored / raw, smaller is better")
         self.parameters.setText(facts.layout_parameters(metadata))
         self.table.setColumnHidden(_LAYERS, not any(item.layers for item in metadata.items))
+        self.table.setColumnHidden(_NO_DATA, all(item.no_data is None for item in metadata.items))
         self.table.setColumnHidden(_SCALE, not any(item.scale or item.offset for item in metadata.items))
         self._show_facts(None)
         self.strip_card.setVisible(len(metadata.times) > 1)
+        self._place_middle(few=len(metadata.items) <= _FEW)
         self.session.submit("inspect", lambda progress: dataset.inspect(), self._inspected, self._listing_failed)
         if any(guard.blocks_read for guard in dataset.guards):
             self.strip_card.hide()
@@ -176,14 +194,19 @@ class OverviewView(DatasetView):
                  "ratio": facts.ratio_fact(self.inspection), "times": facts.times_fact(metadata.times)}
         for key, fact in shown.items():
             self.cards[key].set_fact(fact.value, fact.note, fact.bar)
-        self.table.set_rows(facts.item_rows(metadata, self.inspection))
+        self._show_items()
+
+    def _show_items(self) -> None:
+        assert self.dataset is not None
+        self.table.set_rows(facts.item_rows(self.dataset.metadata, self.inspection))
+        self.table.fit_columns()
 
     def _inspected(self, inspection: Mapping[str, Any]) -> None:
         assert self.dataset is not None
         self.inspection = inspection
         fact = facts.ratio_fact(inspection)
         self.cards["ratio"].set_fact(fact.value, fact.note, fact.bar)
-        self.table.set_rows(facts.item_rows(self.dataset.metadata, inspection))
+        self._show_items()
 
     def _listing_failed(self, error: MdError) -> None:
         self.cards["ratio"].set_fact(formats.DASH, "not listed" if isinstance(error, Cancelled) else error.message)

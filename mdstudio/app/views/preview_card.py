@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mdstudio.app.plots.map_plot import MapPlot
 
 WIDTH, MAP_HEIGHT = 348, 236
+_UNBOUND = 16_777_215  # QWIDGETSIZE_MAX
 LEAST_HEIGHT = 130  # of map and colours together: with the jobs open the map gives way, not what stands below it
 
 
@@ -33,7 +34,7 @@ class PreviewCard(Card):
 
     def __init__(self, session: DatasetSession, parent: QWidget | None = None) -> None:
         super().__init__("Preview", parent=parent)
-        self.setFixedWidth(WIDTH)
+        self.setMinimumWidth(WIDTH)
         self._session = session
         self._asked: tuple[Dataset, MapRequest] | None = None
         self.picture: MapPicture | None = None
@@ -50,7 +51,6 @@ class PreviewCard(Card):
         self.strip.hide()
         self.stack = StateStack(holder)
         self.stack.setMinimumHeight(LEAST_HEIGHT)
-        self.stack.setMaximumHeight(MAP_HEIGHT + 36)
         self.body.addWidget(self.stack, 100)  # all the room that there is, up to its largest height
         grid = QGridLayout()
         grid.setVerticalSpacing(0)
@@ -61,6 +61,12 @@ class PreviewCard(Card):
             grid.addWidget(self.values[name], 1, column)
         self.body.addLayout(grid)
         self.body.addStretch(1)
+        self.set_wide(False)
+
+    def set_wide(self, wide: bool) -> None:
+        """As large as the page allows, or a panel at its side."""
+        self.setMaximumWidth(_UNBOUND if wide else WIDTH)
+        self.stack.setMaximumHeight(_UNBOUND if wide else MAP_HEIGHT + 36)
 
     def renew(self) -> None:
         """Read the selected slice unless it is shown already."""

@@ -65,5 +65,5 @@ def fill_status(painter: QPainter, rect: QRectF, status: str, radius: float = 4.
             painter.drawLine(inner.bottomLeft(), inner.topRight())
     else:
         painter.fillPath(path, colour)
-        painter.fillPath(path, hatch(state.hatch, QColor(255, 255, 255, 150), ratio))
+        painter.fillPath(path, hatch(state.hatch, theme.color("halo", 150), ratio))
     painter.restore()

@@ -22,11 +22,20 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QMouseEvent
+from PySide6.QtGui import QFontMetrics, QGuiApplication, QKeyEvent, QKeySequence, QMouseEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QSizePolicy, QTableView, QWidget
 
+from mdstudio.app import fonts
 from mdstudio.app.formats import MINUS, SPACE, THIN
-from mdstudio.app.widgets.delegate import CELL_ROLE, COLUMN_ROLE, HEADER_HEIGHT, ROW_HEIGHT, HeaderView, RowDelegate
+from mdstudio.app.widgets.delegate import (
+    CELL_ROLE,
+    COLUMN_ROLE,
+    HEADER_HEIGHT,
+    PAD,
+    ROW_HEIGHT,
+    HeaderView,
+    RowDelegate,
+)
 
 AnyIndex = QModelIndex | QPersistentModelIndex
 CellKind = Literal["text", "number", "mono", "bar", "badge", "check"]
@@ -143,6 +152,10 @@ class TableModel(QAbstractTableModel):
         return self.columns[section] if role == COLUMN_ROLE else None
 
 
+chosen_widths: dict[str, int] = {}
+"""Widths that a person gave, by "table/column"; the window keeps them from one run to the next."""
+
+
 class Table(QTableView):
     """A table of whole rows, one selected at a time; copied with Ctrl C, sorted by a click on a header if allowed.
 
@@ -204,10 +217,25 @@ class Table(QTableView):
         self.setCurrentIndex(index)
         self.selectRow(index.row())
 
-    def fit_height(self) -> None:
-        """Be exactly as high as the rows: for short tables inside a scrolling page."""
-        self.setFixedHeight(HEADER_HEIGHT + ROW_HEIGHT * max(1, self.table_model.rowCount()) + 2)
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    def fit_columns(self) -> None:
+        """Make the columns as wide as what they hold: the one that stretches has the rest. Never a chosen width."""
+        header = self.horizontalHeader()
+        for i, column in enumerate(self.table_model.columns):
+            if column.stretch or column.kind in ("bar", "check", "badge") or self._key(i) in chosen_widths:
+                continue
+            metrics = QFontMetrics(fonts.font("mono-small" if column.kind == "mono" else column.role))
+            title = QFontMetrics(fonts.font("caption-medium")).horizontalAdvance(column.title)
+            texts = (row[i].text for row in self.table_model.rows[:200])
+            needed = max([title, *(metrics.horizontalAdvance(text) for text in texts)]) + 2 * PAD + 6
+            header.resizeSection(i, min(needed, 2 * column.width))
+
+    def fit_height(self, fit: bool = True) -> None:
+        """Be exactly as high as the rows, for short tables on a page; or take what room there is."""
+        height = HEADER_HEIGHT + ROW_HEIGHT * max(1, self.table_model.rowCount()) + 2
+        self.setMinimumHeight(height if fit else 0)
+        self.setMaximumHeight(height if fit else 16_777_215)
+        self.setVerticalScrollBarPolicy(
+            Qt.ScrollBarPolicy.ScrollBarAlwaysOff if fit else Qt.ScrollBarPolicy.ScrollBarAsNeeded)
 
     def text(self) -> str:
         """The table as tab-separated text with a header line, numbers in ASCII: its copyable twin."""
@@ -266,7 +294,15 @@ class Table(QTableView):
                 header.setSectionResizeMode(i, QHeaderView.ResizeMode.Stretch)
             else:
                 header.setSectionResizeMode(i, QHeaderView.ResizeMode.Interactive)
-                header.resizeSection(i, column.width)
+                header.resizeSection(i, chosen_widths.get(self._key(i), column.width))
+        header.sectionResized.connect(self._resized)
+
+    def _key(self, section: int) -> str:
+        return f"{self.accessibleName()}/{self.table_model.columns[section].title}"
+
+    def _resized(self, section: int, before: int, now: int) -> None:
+        if QGuiApplication.mouseButtons() and not self.table_model.columns[section].stretch and before and now:
+            chosen_widths[self._key(section)] = now
 
 
 def _line(cells: Sequence[Cell]) -> str:

@@ -1,10 +1,12 @@
 """Labels: degrees with their letter, calendars as they are, numbers as the window writes them."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 from mdstudio.app.formats import THIN
-from mdstudio.app.plots.calendar_ticks import time_label, time_ticks
+from mdstudio.app.plots.calendar_ticks import ticks_that_fit, time_label, time_ticks
 from mdstudio.app.plots.frames import Frame
 from mdstudio.app.plots.ticks import latitude_text, latitude_ticks, longitude_text, longitude_ticks, number_ticks
 from mdstudio.app.plots.units import unit_text
@@ -70,3 +72,16 @@ def test_places_are_written_in_the_words_of_their_coordinates():
     assert Frame("metres", "m", 1.0, 1.0).place(483214.0, 3617488.0).replace(THIN, " ") == "483 214 E  3 617 488 N"
     assert Frame("degrees").metres_across(60.0) == pytest.approx(55_597, rel=1e-3)
     assert Frame("other", "rad").metres_across(0.0) == 0.0
+
+
+def test_time_labels_are_even_and_name_a_day_once():
+    start = np.datetime64("2006-01-01T06:00", "us").astype(np.int64)
+    times = TimeAxis(start + np.arange(31) * 6 * 3_600_000_000, "standard")
+    for room in (200.0, 400.0, 800.0, 1200.0):
+        shown = ticks_that_fit(times, lambda step, room=room: step / 30 * room, lambda text: 6.0 * len(text), room)
+        assert shown
+        texts = [text for _, text in shown]
+        assert len(set(texts) - {"12:00", "06:00", "18:00"}) == len([t for t in texts if ":" not in t or " " in t])
+        gaps = np.diff([x for x, _ in shown])
+        assert np.allclose(gaps, gaps[:1])
+        assert all(x + 6.0 * len(text) <= after for (x, text), (after, _) in pairwise(shown))
