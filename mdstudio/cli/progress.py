@@ -7,16 +7,13 @@ import json
 import signal
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
 from mdstudio.engine.progress import Progress
-from mdstudio.jobs.eta import Eta
-
-_REPORT_SECONDS = 0.1
+from mdstudio.jobs.eta import Eta, Throttle
 
 
 @contextmanager
@@ -74,19 +71,15 @@ class _JsonLines(_Silent):
     def __init__(self) -> None:
         super().__init__()
         self._show_lock = threading.Lock()
-        self._shown = 0.0
-        self._eta = Eta()
+        self._throttle, self._eta = Throttle(), Eta()
 
     def report(self) -> None:
         with self._show_lock:
-            now = time.monotonic()
             done, total = self.done, self.total
             eta = self._eta.seconds(done, total)
-            if 0 < done != total and now - self._shown < _REPORT_SECONDS:
-                return
-            self._shown = now
-            self._print({"progress": {"done": done, "total": total, "unit": self.unit,
-                                      "eta_seconds": None if eta is None else round(eta, 1)}})
+            if self._throttle.due(done, total):
+                self._print({"progress": {"done": done, "total": total, "unit": self.unit,
+                                          "eta_seconds": None if eta is None else round(eta, 1)}})
 
     def note(self, message: str) -> None:
         with self._show_lock:

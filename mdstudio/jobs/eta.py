@@ -1,4 +1,4 @@
-"""How long a job still takes, from how fast it went lately."""
+"""How long a job still takes, from how fast it went lately, and how often it says so."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable
 
 WINDOW_SECONDS = 20.0
+REPORT_SECONDS = 0.1
 
 
 class Eta:
@@ -32,3 +33,22 @@ class Eta:
         if not total or done <= first_done or now <= first_time:
             return None
         return max(0.0, (now - first_time) / (done - first_done) * (total - done))
+
+
+class Throttle:
+    """Lets a report through at most every `REPORT_SECONDS`, and always the first and the last of a phase.
+
+    One thread at a time; `clock` as in `Eta`.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._last = -REPORT_SECONDS
+
+    def due(self, done: int, total: int) -> bool:
+        """Whether `done` of `total` units is to be reported now."""
+        now = self._clock()
+        if 0 < done != total and now - self._last < REPORT_SECONDS:
+            return False
+        self._last = now
+        return True

@@ -23,14 +23,13 @@ from typing import Any, Literal
 
 from mdstudio.engine.errors import Cancelled, MdError, WorkerError
 from mdstudio.engine.progress import Progress
-from mdstudio.jobs.eta import Eta
+from mdstudio.jobs.eta import Eta, Throttle
 from mdstudio.jobs.recipe import Recipe
 
 Run = Callable[[Recipe, Progress], dict[str, Any]]
 State = Literal["ready", "running", "cancelling", "done", "failed", "cancelled"]
 
 GRACE_SECONDS = 5.0  # from a cancel to the kill of a worker that does not heed it
-_REPORT_SECONDS = 0.1
 _POLL_SECONDS = 0.1
 
 
@@ -184,18 +183,14 @@ class _PipeProgress(Progress):
         super().__init__()
         self._pipe = pipe
         self._send_lock = threading.Lock()
-        self._sent = 0.0
-        self._eta = Eta()
+        self._throttle, self._eta = Throttle(), Eta()
 
     def report(self) -> None:
         with self._send_lock:
-            now = time.monotonic()
             done, total, unit = self.done, self.total, self.unit
             eta = self._eta.seconds(done, total)
-            if 0 < done != total and now - self._sent < _REPORT_SECONDS:
-                return
-            self._sent = now
-            self._send(JobEvent("progress", done, total, unit, eta))
+            if self._throttle.due(done, total):
+                self._send(JobEvent("progress", done, total, unit, eta))
 
     def note(self, message: str) -> None:
         with self._send_lock:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mdstudio.jobs.eta import Eta
+from mdstudio.jobs.eta import REPORT_SECONDS, Eta, Throttle
 
 
 class Clock:
@@ -46,3 +46,11 @@ def test_a_new_phase_starts_over() -> None:
     clock.now += 1
     eta.seconds(10, 10)
     assert eta.seconds(0, 5) is None
+
+
+def test_reports_pass_every_so_often_and_at_both_ends_of_a_phase() -> None:
+    clock = Clock()
+    throttle = Throttle(clock)
+    assert [throttle.due(done, 9) for done in (0, 1, 2)] == [True, False, False]
+    clock.now += REPORT_SECONDS * 1.5
+    assert [throttle.due(done, 9) for done in (3, 4, 9, 0)] == [True, False, True, True]
