@@ -25,7 +25,7 @@ def write_map(path: str, result: MapResult, dataset: Dataset) -> str:
 
 def write_picture(path: str, image: QImage) -> str:
     """A picture as .png; returns the path."""
-    if not image.save(path, b"PNG"):
+    if not image.save(path):  # by the ending; a format as bytes is refused by PySide
         raise StorageError("The file cannot be written.", where=path, advice="Choose another folder.")
     return path
 
