@@ -62,8 +62,9 @@ class Library(QObject):
 
     def list_again(self, target: str) -> None:
         """List the place that a new dataset lies in, where it is one."""
-        if os.path.dirname(target) in self.locations:
-            self._places.model.reload(self._places.model.find(os.path.dirname(target)))
+        place = listing.parent(target)
+        if place in self.locations:
+            self._places.model.reload(self._places.model.find(place))
 
     def remember(self, page: DatasetPage) -> None:
         """Put an opened dataset into the recents."""

@@ -51,6 +51,14 @@ def join(location: str, name: str) -> str:
     return os.path.join(location, *name.split("/"))
 
 
+def parent(location: str) -> str:
+    """What a location lies in; a query (SAS) stays at the end."""
+    if is_remote(location):
+        parts = urlsplit(location)
+        return urlunsplit(parts._replace(path=parts.path.rstrip("/").rpartition("/")[0]))
+    return os.path.dirname(location)
+
+
 def probe(location: str) -> EntryKind:
     """What opening a location means. One or two requests; raises `NotFoundError` where nothing is."""
     if not is_remote(location):

@@ -108,8 +108,8 @@ class Reader(QObject):
         """Run `job` on a worker thread. A newer submit on the same channel cancels and silences this one.
 
         `on_done(result)` or `on_error(MdError)` comes once, later, on the main thread; neither comes when a newer job
-        took the channel, when the callback's object is gone, or after `close`. A bug in the job arrives as an
-        `UnexpectedError`.
+        took the channel, when the object of the callback is gone (known of bound methods only), or after `close`.
+        A bug in the job arrives as an `UnexpectedError`.
         """
         if self._closed:
             return

@@ -85,7 +85,7 @@ class Driver:
             self.qtbot.wait(1)
             self.qtbot.waitUntil(lambda: not self.window.reader.busy(), timeout=WAIT)
 
-    def import_file(self, path: Path, target: Path, **parameters: str) -> DatasetPage:
+    def import_file(self, path: Path, target: Path | str, **parameters: str) -> DatasetPage:
         self.window.open_location(str(path))
         self.qtbot.waitUntil(lambda: self.window.findChildren(ImportDialog) != [], timeout=WAIT)
         dialog = self.window.findChildren(ImportDialog)[0]

@@ -29,6 +29,7 @@ class ColourBar(QWidget):
         self._unit = ""
         self._histogram = np.zeros(0)
         self._value: float | None = None
+        self._told = False  # before the first picture nothing is known, not even that there is no data
         self._ticks: TickMaker = number_ticks
         self.setFixedWidth(WIDTH)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
@@ -38,6 +39,7 @@ class ColourBar(QWidget):
                   ticks: TickMaker | None = None) -> None:
         """Range, colour map, unit and the cells per 1/256 of the range; None for the range: nothing is finite."""
         self._shown, self._name, self._unit = shown, name, unit_text(unit)
+        self._told = True
         steps = np.zeros(0) if counts is None or shown is None or not shown[1] > shown[0] else (
             np.asarray(counts, np.float64).reshape(_HISTOGRAM_STEPS, -1).sum(axis=1))
         self._histogram = steps / steps.max() if steps.size and steps.max() > 0 else np.zeros(0)
@@ -77,7 +79,8 @@ class ColourBar(QWidget):
             painter.drawRoundedRect(box, 4, 4)
             painter.setFont(font("caption"))
             painter.setPen(color("text3"))
-            painter.drawText(QRectF(box.right() + 6, TOP, 60, 16), Qt.AlignmentFlag.AlignVCenter, "no data")
+            painter.drawText(QRectF(box.right() + 6, TOP, 60, 16), Qt.AlignmentFlag.AlignVCenter,
+                             "no data" if self._told else "")
             painter.end()
             return
         self._paint_histogram(painter, box)

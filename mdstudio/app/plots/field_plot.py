@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 from mdstudio.app.plots.axes import AxisItem, PlotArea
 from mdstudio.app.plots.frames import Frame
 from mdstudio.app.plots.hud import MapHud
-from mdstudio.app.plots.map_view_box import ZOOM_STEP, MapViewBox, Tool
+from mdstudio.app.plots.map_view_box import MOST_STRETCH, ZOOM_STEP, MapViewBox, Tool
 from mdstudio.app.plots.overlays import ProbeItem
 from mdstudio.app.plots.paint import color
 from mdstudio.app.plots.raster import GridRaster
@@ -22,6 +22,11 @@ from mdstudio.app.theme import Theme
 from mdstudio.engine.requests import Bbox
 
 _ARROWS = {Qt.Key.Key_Left: (0, -1), Qt.Key.Key_Right: (0, 1), Qt.Key.Key_Up: (-1, 0), Qt.Key.Key_Down: (1, 0)}
+
+
+def _nothing(low: float, high: float, most: int) -> list[Tick]:
+    """No grid yet, so no places to label."""
+    return []
 
 
 def _within(make: TickMaker, first: float, last: float) -> TickMaker:
@@ -44,6 +49,8 @@ class FieldPlot(QWidget):
     clicked = Signal(float, float)
     dragged = Signal(float, float, float, float, bool)
 
+    most_stretch = MOST_STRETCH
+
     def __init__(self, ground: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._ground = ground
@@ -51,7 +58,7 @@ class FieldPlot(QWidget):
         self.raster: GridRaster | None = None
         self._cell: tuple[int, int] | None = None
         self.box = MapViewBox()
-        self.bottom, self.left = AxisItem("bottom"), AxisItem("left")
+        self.bottom, self.left = AxisItem("bottom", _nothing), AxisItem("left", _nothing)
         self.view = pg.GraphicsView(self)
         self.view.setCentralItem(PlotArea(self.box, self.bottom, self.left, right_margin=4))
         self.view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -84,7 +91,8 @@ class FieldPlot(QWidget):
         x0, y0, x1, y1 = raster.extent
         self.bottom.set_ticks_by(_within(frame.x_ticks(), x0, x1))
         self.left.set_ticks_by(_within(frame.y_ticks(), y0, y1))
-        self.box.set_extent(raster.extent, geographic=frame.geographic, cell=raster.cell_size())
+        self.box.set_extent(raster.extent, geographic=frame.geographic, cell=raster.cell_size(),
+                            most_stretch=self.most_stretch)
         self._renew_hud()
 
     def set_tool(self, tool: Tool) -> None:

@@ -24,6 +24,7 @@ class HeatmapPlot(FieldPlot):
 
     page_selected = Signal(int)
     page_hovered = Signal(int)
+    most_stretch = 3.0  # pages must be wide enough to be told apart; their shape on the ground matters less
 
     def __init__(self, describe: Callable[[int], Tip], parent: QWidget | None = None) -> None:
         super().__init__("surface", parent)

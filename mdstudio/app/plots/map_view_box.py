@@ -11,7 +11,7 @@ from PySide6.QtCore import QRectF, Qt, Signal
 from mdstudio.app.plots.raster import Extent
 
 Tool = Literal["pan", "point", "rectangle"]
-MOST_STRETCH = 12.0  # a picture longer than this fills the view instead of keeping its shape
+MOST_STRETCH = 12.0
 ZOOM_STEP = 1.5
 
 
@@ -34,8 +34,12 @@ class MapViewBox(pg.ViewBox):  # type: ignore[misc]
     def fitted(self) -> bool:
         return self._fitted
 
-    def set_extent(self, extent: Extent, *, geographic: bool, cell: tuple[float, float]) -> None:
-        """What `fit` shows; the shape of degrees is taken from the middle latitude; zoom ends at about three cells."""
+    def set_extent(self, extent: Extent, *, geographic: bool, cell: tuple[float, float],
+                   most_stretch: float = MOST_STRETCH) -> None:
+        """What `fit` shows; the shape of degrees is taken from the middle latitude; zoom ends at about three cells.
+
+        A picture that is longer than `most_stretch` times its width, or wider, fills the view instead of keeping it.
+        """
         x0, y0, x1, y1 = extent
         rect = QRectF(x0, y0, x1 - x0, y1 - y0)
         if rect == self._extent:
@@ -43,7 +47,7 @@ class MapViewBox(pg.ViewBox):  # type: ignore[misc]
         self._extent = rect
         ratio = max(0.3, math.cos(math.radians((y0 + y1) / 2))) if geographic else 1.0
         stretch = rect.width() * ratio / rect.height()
-        self.setAspectLocked(1 / MOST_STRETCH <= stretch <= MOST_STRETCH, ratio)
+        self.setAspectLocked(1 / most_stretch <= stretch <= most_stretch, ratio)
         self.setLimits(minXRange=3 * cell[0], minYRange=3 * cell[1])
         self.fit()
 

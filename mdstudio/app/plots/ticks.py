@@ -57,6 +57,8 @@ def number_ticks(low: float, high: float, most: int, scale: float = 1.0) -> list
         return [(v * scale, _exponent(f"{v:.{digits}e}") if v else "0") for v in positions(low_s, high_s, step)]
     if most > 1 and len(positions(low_s, high_s, step)) < 2:
         step = spacing(low_s, high_s, 2 * most)  # one label says nothing of the scale
+    if step <= 0:
+        return [(low, number(low_s, digits=6))]
     decimals = places(step)
     return [(v * scale, number(v, decimals)) for v in positions(low_s, high_s, step)]
 

@@ -110,6 +110,7 @@ class PointsSection(QWidget):
         self.table = Table([Column("", width=52), Column("Point", stretch=True, width=100),
                             Column("Value", "number", 74, role="dense-strong")], "Pinned points")
         self.table.setMinimumHeight(0)
+        self.table.hide()
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 6)
         layout.setSpacing(6)

@@ -135,7 +135,10 @@ class SeriesCard(Card):
         result = self.result
         assert result is not None
         self._session.submit("export-" + self._channel, lambda progress: write_series(path, result),
-                             lambda _: self.caption.setText(f"Written to {path}"), self._failed)
+                             self._exported, self._failed)
+
+    def _exported(self, path: str) -> None:
+        self.caption.setText(f"Written to {path}")
 
 
 def _read(dataset: Dataset, request: SeriesRequest, progress: Progress) -> SeriesResult:

@@ -168,8 +168,10 @@ class StorageView(DatasetView):
     def _read_sizes(self) -> None:
         assert self.dataset is not None
         self.strip_stack.show_loading("Listing blobs")
-        self.session.submit("sizes", self.dataset.sizes, self._sizes_arrived, self._sizes_failed,
-                            lambda done, total, unit: self.strip_stack.show_loading(f"Reading {unit}", done, total))
+        self.session.submit("sizes", self.dataset.sizes, self._sizes_arrived, self._sizes_failed, self._sizes_progress)
+
+    def _sizes_progress(self, done: int, total: int, unit: str) -> None:
+        self.strip_stack.show_loading(f"Reading {unit}", done, total)
 
     def renew(self) -> None:
         dataset, chosen = self.dataset, self.session.selection
