@@ -94,7 +94,9 @@ def install() -> Path:
     part.mkdir(parents=True, exist_ok=True)
     try:
         done = npm(
-            ["install", "--prefix", str(part), "--no-audit", "--no-fund", "--loglevel=error", f"azurite@{VERSION}"],
+            # No install scripts: none is needed, and they would look for a node on the path, where there may be none.
+            ["install", "--prefix", str(part), "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error",
+             f"azurite@{VERSION}"],
             return_completed_process=True,
             capture_output=True,
             text=True,
