@@ -119,7 +119,7 @@ class ReadAhead:
             stop = self._stop(variable, index, time, chunk_steps)
             stream.values = np.asarray(variable[(*index[:time], slice(wanted.start, stop), *index[time + 1:])])
         place = slice(wanted.start - stream.start, wanted.stop - stream.start)
-        return np.asarray(stream.values[(*(slice(None),) * time, place)])
+        return np.array(stream.values[(*(slice(None),) * time, place)])  # a view would keep the whole block
 
     def _stop(self, variable: Any, index: list[Any], time: int, chunk_steps: int) -> int:
         """Where to stop: as far as memory allows, at the end of a chunk where that is no shorter than asked for."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -76,18 +77,22 @@ class NetcdfSource:
         domain = part.description.domain
         row_range, column_range = range(*rows.indices(domain.rows)), range(*columns.indices(domain.columns))
         binding = part.bindings[0][item]
-        out = np.empty((len(wanted), len(row_range), len(column_range)), binding.target.newbyteorder("<"))
-        if not out.size:
-            return out
-        at = 0
-        for file, steps in _runs(part.file_of_step[list(wanted)], part.index_of_step[list(wanted)]):
-            block = out[at:at + len(steps)]
-            at += len(steps)
-            self._read_run(self._paths[file], part.bindings[file][item], steps, layer, row_range, column_range, block)
+        shape = len(wanted), len(row_range), len(column_range)
+        if 0 in shape:
+            return np.empty(shape, binding.target)
+        runs = _runs(part.file_of_step[list(wanted)], part.index_of_step[list(wanted)])
+        blocks = (self._read_run(self._paths[file], part.bindings[file][item], steps, layer, row_range, column_range)
+                  for file, steps in runs)
+        if len(runs) == 1:  # no copy of what the library gave
+            return next(blocks)
+        out, at = np.empty(shape, binding.target), 0
+        for block in blocks:
+            out[at:at + len(block)] = block
+            at += len(block)
         return out
 
-    def _read_run(self, path: str, binding: Binding, steps: range, layer: int, rows: range, columns: range,
-                  out: Array) -> None:
+    def _read_run(self, path: str, binding: Binding, steps: range, layer: int, rows: range, columns: range) -> Array:
+        """(time, row, column) values of evenly spaced steps of one file, C-contiguous."""
         dataset = self._files.get(path)
         try:
             variable = dataset[binding.variable]
@@ -108,26 +113,24 @@ class NetcdfSource:
         except (RuntimeError, OSError, IndexError, KeyError, MemoryError) as error:
             raise SourceError(f"The variable '{binding.variable}' cannot be read: {plain(error)}.",
                               where=path) from None
-        self._place(native(values), binding, out, path)
+        return self._placed(native(values), binding, (len(steps), len(rows), len(columns)), path)
 
-    def _place(self, values: Array, binding: Binding, out: Array, path: str) -> None:
-        """Transpose to (time, row, column) and store, to the bit; only DoubleAsFloat converts."""
+    def _placed(self, values: Array, binding: Binding, shape: tuple[int, int, int], path: str) -> Array:
+        """Transposed to (time, row, column), to the bit; only DoubleAsFloat converts."""
         time, _, row, column = binding.order
         leading = [time] if time >= 0 else []
         others = [i for i in range(values.ndim) if i not in (*leading, row, column)]
         values = values.transpose(*others, *leading, row, column)
-        if values.size != out.size:
-            raise SourceError(f"The variable '{binding.variable}' gave {values.size} values instead of {out.size}.",
-                              where=path)
-        values = values.reshape(out.shape)
-        if binding.stored != binding.target:
-            with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-                out[...] = values
-            self._overflows += int((np.isinf(out) & np.isfinite(values)).sum())
-        elif values.dtype == binding.stored:
-            out[...] = values
-        else:  # _Unsigned: the same bits under another type
-            out[...] = np.ascontiguousarray(values).view(binding.stored)
+        if values.size != math.prod(shape):
+            raise SourceError(f"The variable '{binding.variable}' gave {values.size} values instead of "
+                              f"{math.prod(shape)}.", where=path)
+        values = np.ascontiguousarray(values.reshape(shape))
+        if binding.stored == binding.target:
+            return values.view(binding.stored)  # _Unsigned: the same bits under another type
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            out = values.astype(binding.target)
+        self._overflows += int((np.isinf(out) & np.isfinite(values)).sum())
+        return out
 
     def _parts(self) -> dict[str, Joined]:
         if self._joined is None:
