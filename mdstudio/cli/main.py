@@ -19,7 +19,8 @@ COMMANDS = {  # name -> module, in the order of --help
     "demo": "demo", "list": "list_", "inspect": "inspect", "import": "import_", "query": "query", "check": "check",
     "compare": "compare",
 }
-_NUMBERS = re.compile(r"^-([\d.]|inf|nan)[-+\d.a-z,]*$", re.IGNORECASE)  # a value such as -10,50,5,60 that argparse would take for an option
+# A value such as -10,50,5,60 that argparse would take for an option.
+_NUMBERS = re.compile(r"^-([\d.]|inf|nan)[-+\d.a-z,]*$", re.IGNORECASE)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -27,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # the shell closed it: `>&-`
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  to the end
     args = argparse.Namespace(progress="auto")
     try:
         if not words or (words[0] not in COMMANDS and not words[0].startswith("-")):

@@ -7,7 +7,7 @@ timesteps (C6). Blobs come first, `dataset.json` last; whatever ends the import 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -23,6 +23,7 @@ from mdstudio.engine.progress import Progress
 from mdstudio.engine.settings import Settings, encode_workers
 from mdstudio.engine.spatial.tiles import TileGrid
 from mdstudio.engine.storage import MUST_NOT_EXIST, BlobStorage
+from mdstudio.engine.writing.claim import claimed
 from mdstudio.engine.writing.new_blobs import NewBlobs
 from mdstudio.engine.writing.series import write_series
 from mdstudio.engine.writing.steps import write_multi, write_single
@@ -56,9 +57,10 @@ def create_dataset(
     Memory: at most about 10 slices in the layouts per timestep, `writing.series.BUDGET` bytes in TimeSeries. The reader
     is called from this thread alone. The bytes do not depend on the number of workers (`MD_ENCODE_WORKERS`).
 
-    Raises `AlreadyExistsError` when there is a dataset, the error of a guard before anything is written, `Cancelled`,
-    and what reader and storage raise; then everything that was written is taken back. A kill leaves blobs without
-    `dataset.json`: no dataset; the import run again writes them anew.
+    Raises `AlreadyExistsError` when there is a dataset, `BlobChangedError` when another import is making one here
+    (D15), the error of a guard before anything is written, `Cancelled`, and what reader and storage raise; then all
+    that was written is taken back. A kill leaves blobs without `dataset.json`: no dataset; the import run again writes
+    them anew.
     """
     started = time.monotonic()
     workers = encode_workers(environ)
@@ -69,6 +71,17 @@ def create_dataset(
     metadata = _metadata(name, description, settings)
     require_writable(metadata, storage.location)
     layouts = [_layout(metadata, description, number) for number in range(len(metadata.items))]
+    with claimed(storage):
+        if storage.exists(METADATA_BLOB):  # another import has just ended
+            raise _exists(storage)
+        stored_bytes = _write_all(storage, metadata, layouts, description, reader, progress, workers)
+    return WriteSummary(len(metadata.items), len(metadata.times), description.raw_bytes, stored_bytes,
+                        time.monotonic() - started)
+
+
+def _write_all(storage: BlobStorage, metadata: Metadata, layouts: Sequence[ItemLayout], description: Description,
+               reader: SliceReader, progress: Progress, workers: int) -> int:
+    """Blobs, then `dataset.json`; the bytes of all data blobs."""
     blobs = NewBlobs(storage, metadata.folders.values())
     progress.start(sum(item.layer_count for item in metadata.items) * len(metadata.times), "slices")
     try:
@@ -84,8 +97,7 @@ def create_dataset(
     except BaseException:
         blobs.take_back()
         raise
-    return WriteSummary(len(metadata.items), len(metadata.times), description.raw_bytes, stored_bytes,
-                        time.monotonic() - started)
+    return stored_bytes
 
 
 def write_unit(session: Session, layout: ItemLayout, unit: Unit) -> None:

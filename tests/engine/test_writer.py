@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mdstudio.engine import writer
 from mdstudio.engine.dataset import Dataset
 from mdstudio.engine.errors import (
     AlreadyExistsError,
@@ -479,14 +480,57 @@ def test_a_bad_number_of_workers_is_refused_before_anything_is_written(tmp_path:
 # Two imports at once
 
 
+@pytest.mark.rule("D15")
+@pytest.mark.parametrize("storage_type", STORAGE_TYPES)
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_folder_takes_one_import_at_a_time(tmp_path: Path, storage_type: Any, fails: bool) -> None:
+    """The one that comes second neither counts on blobs of the first nor writes over them, and can be run again."""
+    kept, place, met = item_storage(storage_type), tmp_path / "d", []
+
+    class Busy(Arrays):
+        def read(self, *where: Any) -> Array:
+            if self.asked:  # the first blobs may be there
+                with pytest.raises(BlobChangedError, match="Another import is writing here") as one:
+                    write(FolderStorage(place), {"v": SMALL}, kept)
+                met.append(one.value.where)
+                if fails:
+                    raise StorageError("the source is gone")
+            return super().read(*where)
+
+    with pytest.raises(StorageError) if fails else contextlib.nullcontext():
+        write(Watched(FolderStorage(place)), {"v": SMALL, "w": SMALL}, kept, reader=Busy({"v": SMALL, "w": SMALL}))
+    assert set(met) == {str(place)}
+    if fails:
+        assert not place.exists()
+        write(FolderStorage(place), {"v": SMALL}, kept)
+    dataset = Dataset.open(FolderStorage(place))
+    assert all(same_bits(dataset.map(MapRequest("v", t)).stored, SMALL[t, 0]) for t in range(4))
+    assert not any(name.endswith(".lock") for name in files(place))
+
+
+@pytest.mark.rule("D15", "W2")
+def test_an_import_that_ended_just_before_the_other_began_to_write_is_met(tmp_path: Path) -> None:
+    storage = Watched(FolderStorage(tmp_path / "d"))
+    kept = item_storage("MultiTimestep")
+    storage.after = lambda call, name, number: (
+        write(FolderStorage(tmp_path / "d"), {"v": SMALL}, kept) if number == 1 else None)
+    with pytest.raises(AlreadyExistsError):
+        write(storage, {"v": SMALL + 1}, kept)
+    assert same_bits(Dataset.open(FolderStorage(tmp_path / "d")).map(MapRequest("v", 0)).stored, SMALL[0, 0])
+
+
 @pytest.mark.rule("D15", "P14")
 @pytest.mark.parametrize("storage_type", STORAGE_TYPES)
 @pytest.mark.parametrize("at", [4, 9])
 @pytest.mark.parametrize("other", [SMALL, SMALL + 1], ids=["twin", "other data"])
 def test_two_imports_of_one_place_leave_a_whole_dataset_of_one_of_them_or_nothing(
-    tmp_path: Path, storage_type: Any, at: int, other: Array
+    tmp_path: Path, storage_type: Any, at: int, other: Array, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The other runs from start to end in the middle of the first; whoever returns has its dataset there."""
+    """The other runs from start to end in the middle of the first; whoever returns has its dataset there.
+
+    In a storage that cannot be claimed, which has the conditions of its writes alone.
+    """
+    monkeypatch.setattr(writer, "claimed", lambda storage: contextlib.nullcontext())
     kept = item_storage(storage_type)
     storage = Watched(FolderStorage(tmp_path / "d"))
     done: list[Array] = []

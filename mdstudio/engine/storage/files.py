@@ -128,13 +128,14 @@ def locked(path: str) -> Iterator[None]:
     try:
         yield
     finally:
-        _unlock(descriptor, path)
+        unlock(descriptor, path)
 
 
 if sys.platform == "win32":
     import msvcrt
 
-    def _try_lock(path: str) -> int | None:
+    def try_lock(path: str) -> int | None:
+        """The descriptor that holds the lock, None where somebody else does; `unlock` ends it."""
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOINHERIT)
         except PermissionError:
@@ -148,7 +149,7 @@ if sys.platform == "win32":
             return None
         return descriptor
 
-    def _unlock(descriptor: int, path: str) -> None:
+    def unlock(descriptor: int, path: str) -> None:
         os.lseek(descriptor, 0, os.SEEK_SET)
         msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
         os.close(descriptor)
@@ -158,7 +159,8 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _try_lock(path: str) -> int | None:
+    def try_lock(path: str) -> int | None:
+        """The descriptor that holds the lock, None where somebody else does; `unlock` ends it."""
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -172,7 +174,7 @@ else:
         os.close(descriptor)  # held, or removed by its last holder after we opened it
         return None
 
-    def _unlock(descriptor: int, path: str) -> None:
+    def unlock(descriptor: int, path: str) -> None:
         remove(path)
         os.close(descriptor)
 
@@ -180,7 +182,7 @@ else:
 def _lock(path: str) -> int:
     deadline = time.monotonic() + LOCK_PATIENCE
     pause = 0.0005
-    while (descriptor := _try_lock(path)) is None:
+    while (descriptor := try_lock(path)) is None:
         if time.monotonic() > deadline:
             raise StorageError(
                 f"Another process has held the blob for {LOCK_PATIENCE:.0f} s.",

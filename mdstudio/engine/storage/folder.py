@@ -172,6 +172,30 @@ class FolderStorage:
     def copy_from(self, source: BlobStorage, name: str, target: str | None = None) -> str:
         return copy_blob(source, name, self, target or name)
 
+    @contextlib.contextmanager
+    def claimed(self) -> Iterator[None]:
+        """Hold the whole folder for one import; `BlobChangedError` at once where another process or thread holds it.
+
+        It keeps nobody from reading or from single writes. The folder is made, and removed again if it stayed empty.
+        """
+        path = os.path.join(self._root, _CLAIM)
+        with fs.translated(self._location):
+            for _ in range(100):
+                self._make_folder("", self._root)
+                with contextlib.suppress(FileNotFoundError):  # its last holder has just removed the empty folder
+                    held = fs.try_lock(path)
+                    break
+            else:
+                held = None
+        if held is None:
+            raise BlobChangedError("Another import is writing here.", where=self._location,
+                                   advice="Run the import again when the other one has ended.")
+        try:
+            yield
+        finally:
+            fs.unlock(held, path)
+            self._prune(self._root)
+
     # Inside
 
     def _files(self, name: str) -> BlobFiles:
@@ -318,6 +342,7 @@ class FolderStorage:
 
 
 _STAGED = ".block"
+_CLAIM = ".import.lock"  # a side file by its ending: no blob
 
 
 def _staged_name(block_id: str) -> str:
