@@ -1,7 +1,7 @@
 """MD Studio: multidimensional environmental data, stored as tiles that a map or a time series reads at once.
 
-`mdstudio.open(location)` gives a dataset, `mdstudio.import_(recipe)` makes one. Importing the package costs nothing:
-each name loads what it needs when it is used.
+`mdstudio.open(location)` gives a dataset, `mdstudio.import_(recipe)` makes one; `MapRequest` and `SeriesRequest` are
+what a dataset is asked with. Importing the package costs nothing: each name loads what it needs when it is used.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mdstudio.engine.dataset import Dataset
     from mdstudio.engine.progress import Progress
+    from mdstudio.engine.requests import MapRequest, SeriesRequest
     from mdstudio.jobs.recipe import Recipe
 
-__all__ = ["__version__", "import_", "open"]
+__all__ = ["MapRequest", "SeriesRequest", "__version__", "import_", "open"]
 
 
 def open(location: str) -> Dataset:
@@ -42,7 +43,11 @@ def import_(recipe: Recipe | Mapping[str, Any], progress: Progress | None = None
     return run_recipe(recipe, progress or Progress())
 
 
-def __getattr__(name: str) -> str:
+def __getattr__(name: str) -> Any:
+    if name in ("MapRequest", "SeriesRequest"):
+        from mdstudio.engine import requests
+
+        return getattr(requests, name)
     if name != "__version__":
         raise AttributeError(f"module 'mdstudio' has no attribute '{name}'")
     from importlib.metadata import PackageNotFoundError, version

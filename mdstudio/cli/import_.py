@@ -130,7 +130,8 @@ def _print_plan(out: Output, plan: Mapping[str, Any]) -> None:
         return
     times, settings, origins = plan["times"], plan["settings"], plan["origins"]
     out.title(f"Would import to {plan['dataset']}")
-    span = f", {times['first']} to {times['last']} ({times['calendar']})" if times["first"] else ""
+    first, last = times["first"], times["last"]
+    span = f", {first}{f' to {last}' if last != first else ''} ({times['calendar']})" if first else ""
     out.facts([
         ("Grid", f"{plan['grid']} {plan['kind']}, {plan['rows']:,} x {plan['columns']:,} cells".lstrip()),
         ("Times", f"{counted(times['count'], 'time')}{span}"),

@@ -63,6 +63,8 @@ class Parser(argparse.ArgumentParser):
         advice = f"See '{self.prog} --help'."
         if message.endswith("expected one argument"):
             advice = "Most shells take a word that starts with # for a comment: quote it, '#0'. " + advice
+        if message.startswith("unrecognized arguments"):
+            advice = f"Options come after the words of the command: mdstudio query map DATASET --json. {advice}"
         raise UsageError(f"{message[:1].upper()}{message[1:].rstrip('.')}.", advice=advice)
 
 
@@ -118,6 +120,8 @@ def _window(words: list[str]) -> int:
     if len(words) > 1 or (words and "://" not in words[0] and not os.path.exists(words[0])):
         near = get_close_matches(words[0], COMMANDS, 1)
         advice = f"Did you mean 'mdstudio {near[0]}'?" if near else "See 'mdstudio --help'."
+        if len(words) > 1 and os.path.exists(words[0]):
+            raise UsageError("One location at a time.", advice="Without a command the window opens, at one LOCATION.")
         if len(words) > 1:
             raise UsageError(f"There is no command '{words[0]}'.", advice=advice)
         raise NotFoundError(f"There is no command and no file or folder '{words[0]}'.", advice=advice)

@@ -50,8 +50,9 @@ def _layer_at(item: Item, text: str) -> int:
     given = _UNITS.get(match["unit"].lower())
     if own is None or given is None or own[0] != given[0]:
         if match["unit"].lower() != item.layers.unit.lower():
-            raise UsageError(f"The layers of '{item.name}' are in '{item.layers.unit or 'bare numbers'}', "
-                             f"not in '{match['unit']}'.", advice="Give the layer's index instead.")
+            unit = item.layers.unit
+            why = f"are in '{unit}', not in '{match['unit']}'" if unit else f"have no unit, not '{match['unit']}' either"
+            raise UsageError(f"The layers of '{item.name}' {why}.", advice="Give the layer's index instead.")
         own = given = ("", 1.0)
     values = [v * own[1] / given[1] for v in item.layers.values]
     decimals = len(match["decimals"] or "")
