@@ -58,7 +58,8 @@ def make_datasets(folder: Path) -> list[str]:
 
     found = [(source, name) for source, name in SOURCES if source.exists()]
     if not found:
-        from mdstudio.jobs.sample import make_sample, sample_recipe
+        from mdstudio.app.workers import make_sample
+        from mdstudio.jobs.sample import sample_recipe
 
         recipe = sample_recipe(folder)
         make_sample(recipe, Progress())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
@@ -184,5 +184,13 @@ class DatasetPage(Ground):
                 status.connect(self.status)
             self._made[key] = view
             self._stack.addWidget(view)
-        self._stack.setCurrentWidget(view)
+            QTimer.singleShot(0, self, self._bring)  # a turn to make it, one to lay it out: neither is long
+        else:
+            self._bring()
         self.view_changed.emit(key)
+
+    def _bring(self) -> None:
+        """Show the view of the tab that is chosen now."""
+        view = self._made.get(self.view_key())
+        if view is not None:
+            self._stack.setCurrentWidget(view)

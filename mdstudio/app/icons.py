@@ -14,8 +14,6 @@ from PySide6.QtSvg import QSvgRenderer
 from mdstudio.app.theme import Theme
 from mdstudio.resources import resource
 
-_RATIOS = (1.0, 2.0)
-
 
 def paint(painter: QPainter, name: str, rect: QRectF, colour: QColor, ground: QColor | None = None) -> None:
     """Draw an icon into a rectangle with a painter of any device; `ground` is the colour of knock-outs."""
@@ -40,8 +38,9 @@ def icon(name: str, size: int = 16, token: str = "text2", checked: str = "", dis
     result = QIcon()
     modes = ((QIcon.Mode.Normal, QIcon.State.Off, token), (QIcon.Mode.Normal, QIcon.State.On, checked or token),
              (QIcon.Mode.Disabled, QIcon.State.Off, disabled), (QIcon.Mode.Disabled, QIcon.State.On, disabled))
+    ratios = {screen.devicePixelRatio() for screen in QGuiApplication.screens()} or {1.0}
     for mode, state, colour in modes:
-        for ratio in _RATIOS:
+        for ratio in ratios:
             result.addPixmap(pixmap(name, size, colour, ratio=ratio), mode, state)
     return result
 

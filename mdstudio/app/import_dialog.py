@@ -72,7 +72,6 @@ class ImportDialog(QDialog):
         self.target = LineEdit("", "Dataset to make", "folder, or az://account/container/prefix", mono=True)
         self.recipe_box = RecipeBox()
         self.submit = PrimaryButton("Import", "play")
-        self.submit.setDefault(True)
         self._reason = Label("", "caption-medium", "bad", wrap=True)
         self._storage = KeyValueList(spacing=6)
         self._advice = Label("", "caption", "text2", wrap=True)
@@ -81,6 +80,9 @@ class ImportDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self.states)
+        for button in self.findChildren(Button):
+            button.setAutoDefault(button is self.submit)
+        self.submit.setDefault(True)  # Return imports, from any field
         self._look_later = QTimer(self)
         self._look_later.setSingleShot(True)
         self._look_later.setInterval(_LOOK_AFTER_MS)

@@ -200,3 +200,43 @@ def test_every_grid_kind_is_drawn_and_read_alike(driver: Driver, shared_data: Pa
             np.testing.assert_equal(view.picture.value_at(*cell), expected[cell])
         page.session.close()
         driver.window.close_tab()
+
+
+def test_import_to_map_by_keys_alone(driver: Driver, source: Path, tmp_path: Path) -> None:
+    window, qtbot = driver.window, driver.qtbot
+    window.open_location(str(source))
+    qtbot.waitUntil(lambda: window.findChildren(ImportDialog) != [], timeout=WAIT)
+    dialog = window.findChildren(ImportDialog)[0]
+    qtbot.waitUntil(lambda: dialog.states.state == "contents", timeout=WAIT)
+    for _ in range(60):  # Tab reaches the field
+        if dialog.focusWidget() is dialog.target:
+            break
+        QTest.keyClick(dialog.focusWidget() or dialog, Qt.Key.Key_Tab)
+    assert dialog.focusWidget() is dialog.target
+    dialog.target.selectAll()
+    QTest.keyClicks(dialog.target, str(tmp_path / "by-keys"))
+    driver.rest()
+    qtbot.waitUntil(dialog.submit.isEnabled, timeout=WAIT)
+    QTest.keyClick(dialog.target, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: window.documents.dataset_page() is not None
+                    and window.documents.dataset_page().session.dataset is not None, timeout=WAIT)
+    driver.rest()
+    page = window.documents.dataset_page()
+    assert page is not None
+    window.activateWindow()
+    qtbot.wait(1)
+    QTest.keyClick(window, Qt.Key.Key_3, Qt.KeyboardModifier.ControlModifier)
+    driver.rest()
+    view: Any = page.view("map")
+    assert page.view_key() == "map"
+    for _ in range(20):  # F6 reaches the map
+        if window.focusWidget() is view.plot:
+            break
+        window.activateWindow()
+        QTest.keyClick(window.focusWidget() or window, Qt.Key.Key_F6)
+    assert window.focusWidget() is view.plot
+    QTest.keyClick(view.plot, Qt.Key.Key_Right)
+    QTest.keyClick(view.plot, Qt.Key.Key_Return)
+    driver.rest()
+    assert [point.letter for point in view.points.points] == ["A"]
+    assert view.series.result is not None

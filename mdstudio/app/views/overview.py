@@ -31,7 +31,7 @@ COLUMNS = (
     Column("Raw MB", "number", 66), Column("Stored MB", "number", 80), Column("Ratio", "bar", 118, role="dense-strong"),
 )
 _LAYERS, _NO_DATA, _SCALE = 3, 4, 5  # columns that are shown only where some item has them
-_FEW = 4  # items that leave room for the preview beneath them
+_FEW = 4  # items that leave room for the preview beneath them, twice as many where there is no strip
 _STRIP_HEIGHT, _UNBOUND = 112, 16_777_215  # QWIDGETSIZE_MAX
 _CARDS = (("kind", "Kind", "grid"), ("storage", "Storage type", "layers"), ("layout", "Layout version", "file"),
           ("compression", "Compression", "storage"), ("ratio", "Ratio", "overview"), ("times", "Times", "clock"))
@@ -95,7 +95,6 @@ class OverviewView(DatasetView):
         page.addWidget(self.guards)
         page.addLayout(self._card_grid)
         page.addLayout(self._middle, 1)
-        self._place_middle(few=False)
         self.preview.hide()
         self.setFocusProxy(self.table)
 
@@ -106,14 +105,16 @@ class OverviewView(DatasetView):
         for column in range(len(self.cards)):
             self._card_grid.setColumnStretch(column, stretches[column] if column < len(stretches) else 0)
 
-    def _place_middle(self, *, few: bool) -> None:
-        """Items beside the preview as high as the page allows; few of them above it, for then they need little room."""
-        grid = self._middle
+    def _place_middle(self) -> None:
+        """Items beside the preview; few of them above it, for then they need little room and the map has the rest."""
+        assert self.dataset is not None
+        grid, timed = self._middle, not self.strip_card.isHidden()
+        few = len(self.dataset.metadata.items) <= (_FEW if timed else 2 * _FEW)
         grid.addWidget(self.items, 0, 0, *((1, 2) if few else (2, 1)))
         grid.addWidget(self.preview, *((1, 0, 1, 2) if few else (0, 1, 2, 1)))
         grid.addWidget(self.strip_card, 2, 0, 1, 2)
-        grid.setColumnStretch(0, 1)
         alone = few and bool(self._narrow)  # without a preview the strip takes what is left
+        grid.setColumnStretch(0, 1)
         grid.setRowStretch(1, 0 if alone else 1)
         grid.setRowStretch(2, 1 if alone else 0)
         self.strip_card.setMinimumHeight(_STRIP_HEIGHT)
@@ -128,7 +129,7 @@ class OverviewView(DatasetView):
         super().set_narrow(narrow)
         self._place_cards(_NARROW if narrow else _WIDE)
         if self.dataset is not None:
-            self._place_middle(few=len(self.dataset.metadata.items) <= _FEW)
+            self._place_middle()
         if not narrow:
             self.preview.renew()
 
@@ -160,11 +161,11 @@ class OverviewView(DatasetView):
         self.table.setColumnHidden(_NO_DATA, all(item.no_data is None for item in metadata.items))
         self.table.setColumnHidden(_SCALE, not any(item.scale or item.offset for item in metadata.items))
         self._show_facts(None)
-        self.strip_card.setVisible(len(metadata.times) > 1)
-        self._place_middle(few=len(metadata.items) <= _FEW)
+        readable = not any(guard.blocks_read for guard in dataset.guards)
+        self.strip_card.setVisible(readable and len(metadata.times) > 1)
+        self._place_middle()
         self.session.submit("inspect", lambda progress: dataset.inspect(), self._inspected, self._listing_failed)
-        if any(guard.blocks_read for guard in dataset.guards):
-            self.strip_card.hide()
+        if not readable:
             return
         self.session.submit("domain", lambda progress: dataset.domain, self._domain_arrived, self._quiet)
         if len(metadata.times) > 1:

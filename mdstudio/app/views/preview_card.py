@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QBoxLayout, QGridLayout, QVBoxLayout, QWidget
 
 from mdstudio.app import formats
 from mdstudio.app.plots.calendar_ticks import time_label
@@ -51,20 +51,27 @@ class PreviewCard(Card):
         self.strip.hide()
         self.stack = StateStack(holder)
         self.stack.setMinimumHeight(LEAST_HEIGHT)
-        self.body.addWidget(self.stack, 100)  # all the room that there is, up to its largest height
-        grid = QGridLayout()
+        numbers = QWidget()
+        grid = QGridLayout(numbers)
+        grid.setContentsMargins(0, 0, 0, 0)
         grid.setVerticalSpacing(0)
+        grid.setHorizontalSpacing(18)
         self.values: dict[str, Label] = {}
         for column, name in enumerate(("Minimum", "Maximum", "No data")):
             self.values[name] = Label(formats.DASH, "dense-strong")
             grid.addWidget(Label(name, "caption", "text3"), 0, column)
             grid.addWidget(self.values[name], 1, column)
-        self.body.addLayout(grid)
-        self.body.addStretch(1)
+        self._parts = QBoxLayout(QBoxLayout.Direction.TopToBottom)
+        self._parts.setSpacing(12)
+        self._parts.addWidget(self.stack, 100)  # all the room that there is, up to its largest height
+        self._parts.addWidget(numbers, 0, Qt.AlignmentFlag.AlignTop)
+        self._parts.addStretch(1)
+        self.body.addLayout(self._parts)
         self.set_wide(False)
 
     def set_wide(self, wide: bool) -> None:
-        """As large as the page allows, or a panel at its side."""
+        """As large as the page allows with its numbers beside it, or a panel at the side with the numbers beneath."""
+        self._parts.setDirection(QBoxLayout.Direction.LeftToRight if wide else QBoxLayout.Direction.TopToBottom)
         self.setMaximumWidth(_UNBOUND if wide else WIDTH)
         self.stack.setMaximumHeight(_UNBOUND if wide else MAP_HEIGHT + 36)
 
