@@ -195,6 +195,8 @@ class FieldPlot(QWidget):
 
     def _metres_a_pixel(self) -> float:
         view = self.box.viewRect()
+        if not self.box.state["aspectLocked"]:  # across is not what it is along
+            return 0.0
         if self.frame.geographic and view.height() > 60:  # not one scale over the picture
             return 0.0
         width = max(1.0, self.box.width())
