@@ -51,7 +51,7 @@ def _layer_at(item: Item, text: str) -> int:
     if own is None or given is None or own[0] != given[0]:
         if match["unit"].lower() != item.layers.unit.lower():
             unit = item.layers.unit
-            why = f"are in '{unit}', not in '{match['unit']}'" if unit else f"have no unit, not '{match['unit']}' either"
+            why = f"are in '{unit}', not in '{match['unit']}'" if unit else f"have no unit, nor '{match['unit']}'"
             raise UsageError(f"The layers of '{item.name}' {why}.", advice="Give the layer's index instead.")
         own = given = ("", 1.0)
     values = [v * own[1] / given[1] for v in item.layers.values]
