@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
+from mdstudio.app.commands import COMMANDS
 from mdstudio.app.dataset_page import DatasetPage
 from mdstudio.app.documents import Documents
 from mdstudio.app.palette import Hit
@@ -17,6 +18,14 @@ def view_hits(page: DatasetPage | None) -> Iterator[Hit]:
     for number, (key, title, icon) in enumerate(page.views() if page else (), 1):
         assert page is not None
         yield Hit(f"Show {title}", icon, partial(page.show_view, key), f"Ctrl {number}")
+
+
+def command_hits(window: object) -> Iterator[Hit]:
+    """What the window can do: each command is a method of it."""
+    for command in COMMANDS:
+        if command.key != "show_palette":
+            keys = command.keys.replace("+", " ")
+            yield Hit(command.text, command.icon or "chev", getattr(window, command.key), keys)
 
 
 def tab_hits(documents: Documents) -> Iterator[Hit]:

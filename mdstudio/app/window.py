@@ -8,23 +8,15 @@ import os
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from PySide6 import QtGui
 from PySide6.QtCore import QSize, Qt, QTimer
-from PySide6.QtGui import (
-    QCloseEvent,
-    QDragEnterEvent,
-    QDragLeaveEvent,
-    QDropEvent,
-    QKeySequence,
-    QResizeEvent,
-    QShortcut,
-)
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
 from mdstudio.app import dialogs, listing
 from mdstudio.app.commands import COMMANDS
 from mdstudio.app.dataset_page import DatasetPage, ViewSpec, all_views
 from mdstudio.app.documents import Documents
-from mdstudio.app.hits import document_hits, tab_hits, view_hits
+from mdstudio.app.hits import command_hits, document_hits, tab_hits, view_hits
 from mdstudio.app.job_queue import Job, JobQueue
 from mdstudio.app.jobs_dock import JobsDock
 from mdstudio.app.library import Library
@@ -224,7 +216,6 @@ class MainWindow(QMainWindow):
         self._view_changed(page.view_key() if page else "start")
 
     def _show_place(self) -> None:
-        """Tint the row of what is at the front."""
         page = self.documents.dataset_page()
         self.places.show_current(page.session.location if page else "")
 
@@ -321,10 +312,10 @@ class MainWindow(QMainWindow):
     def _add_shortcuts(self) -> None:
         for command in COMMANDS:
             if command.keys:
-                QShortcut(QKeySequence(command.keys), self, getattr(self, command.key))
-        QShortcut(QKeySequence(Qt.Key.Key_Escape), self, self.stop_reading)
+                QtGui.QShortcut(QtGui.QKeySequence(command.keys), self, getattr(self, command.key))
+        QtGui.QShortcut(QtGui.QKeySequence(Qt.Key.Key_Escape), self, self.stop_reading)
         for number in range(1, 8):
-            QShortcut(QKeySequence(f"Ctrl+{number}"), self, partial(self._show_view, number))
+            QtGui.QShortcut(QtGui.QKeySequence(f"Ctrl+{number}"), self, partial(self._show_view, number))
 
     def _show_view(self, number: int) -> None:
         if page := self.documents.dataset_page():
@@ -332,9 +323,7 @@ class MainWindow(QMainWindow):
 
     def _hits(self) -> list[Hit]:
         """What the palette offers."""
-        commands = [Hit(command.text, command.icon or "chev", getattr(self, command.key),
-                        command.keys.replace("+", " ")) for command in COMMANDS if command.key != "show_palette"]
-        return [*view_hits(self.documents.dataset_page()), *commands, *tab_hits(self.documents),
+        return [*view_hits(self.documents.dataset_page()), *command_hits(self), *tab_hits(self.documents),
                 *document_hits(self.preferences.recents, self.places_model, self.open_location)]
 
     def _step_pane(self, by: int) -> None:
@@ -368,17 +357,15 @@ class MainWindow(QMainWindow):
         key = page.view_key() if page else "start"
         self.preferences.set_flag(f"jobs-open/{key}", opened)
 
-    # -- events -------------------------------------------------------------------------------------------------------
-
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+    def dragEnterEvent(self, event: QtGui.QDragEnterEvent) -> None:
         if dropped(event.mimeData()):
             event.acceptProposedAction()
             self.start.set_dropping(True)
 
-    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+    def dragLeaveEvent(self, event: QtGui.QDragLeaveEvent) -> None:
         self.start.set_dropping(False)
 
-    def dropEvent(self, event: QDropEvent) -> None:
+    def dropEvent(self, event: QtGui.QDropEvent) -> None:
         self.start.set_dropping(False)
         locations = dropped(event.mimeData())
         event.acceptProposedAction()
@@ -393,13 +380,13 @@ class MainWindow(QMainWindow):
             if location not in sources:
                 self.open_location(location)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
+    def resizeEvent(self, event: QtGui.QResizeEvent) -> None:
         super().resizeEvent(event)
         before, now = event.oldSize().width(), event.size().width()
         if (before < NARROW) != (now < NARROW) or before < 0:
             self.places.setVisible(now >= NARROW)
 
-    def closeEvent(self, event: QCloseEvent) -> None:
+    def closeEvent(self, event: QtGui.QCloseEvent) -> None:
         live = self.queue.live()
         if live and not dialogs.ask_close(len(live), self):
             event.ignore()

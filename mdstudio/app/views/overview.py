@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Qt, QTimer
+from PySide6.QtGui import QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLayout, QVBoxLayout, QWidget
 
 from mdstudio.app import formats
 from mdstudio.app.plots.calendar_ticks import time_label
@@ -21,6 +21,8 @@ from mdstudio.app.views.guard_list import GuardList
 from mdstudio.app.views.preview_card import PreviewCard
 from mdstudio.app.views.view import GAP, PAGE_MARGIN, DatasetView
 from mdstudio.app.widgets import Badge, Card, Column, ElidedLabel, FactCard, IconButton, Label, StateStack, Table
+from mdstudio.app.widgets.base import UNBOUND
+from mdstudio.app.widgets.delegate import ROW_HEIGHT
 from mdstudio.engine.dataset import Sizes
 from mdstudio.engine.errors import Cancelled, MdError
 from mdstudio.engine.model import GridDomain
@@ -31,8 +33,8 @@ COLUMNS = (
     Column("Raw MB", "number", 66), Column("Stored MB", "number", 80), Column("Ratio", "bar", 118, role="dense-strong"),
 )
 _LAYERS, _NO_DATA, _SCALE = 3, 4, 5  # columns that are shown only where some item has them
-_FEW = 4  # items that leave room for the preview beneath them, twice as many where there is no strip
-_STRIP_HEIGHT, _UNBOUND = 112, 16_777_215  # QWIDGETSIZE_MAX
+_PAGE_HEIGHT = 450  # of head, facts, items without their rows, and a preview that is worth its room
+_STRIP_HEIGHT = 112
 _CARDS = (("kind", "Kind", "grid"), ("storage", "Storage type", "layers"), ("layout", "Layout version", "file"),
           ("compression", "Compression", "storage"), ("ratio", "Ratio", "overview"), ("times", "Times", "clock"))
 _WIDE, _NARROW = (20, 17, 19, 17, 17, 21), (1, 1, 1)  # how the cards share a row; narrow: two rows of three
@@ -62,6 +64,7 @@ class OverviewView(DatasetView):
         self.strip_stack = StateStack(self.strip)
         self.strip_card = Card("Stored bytes per timestep")
         self.now = Label("", "dense-strong")
+        self._placed = False  # whether the preview lies beneath the items
         self._arrange()
         self.copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.place.full_text()))
         self.table.row_selected.connect(self._choose)
@@ -89,6 +92,7 @@ class OverviewView(DatasetView):
         self.strip_card.add_to_head(self.now)
         self.strip_card.body.addWidget(self.strip_stack)
         page = QVBoxLayout(self)
+        page.setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)  # the room decides how it is laid out
         page.setContentsMargins(PAGE_MARGIN, 14, PAGE_MARGIN, 14)
         page.setSpacing(GAP)
         page.addLayout(head)
@@ -105,11 +109,25 @@ class OverviewView(DatasetView):
         for column in range(len(self.cards)):
             self._card_grid.setColumnStretch(column, stretches[column] if column < len(stretches) else 0)
 
+    def _few(self) -> bool:
+        """Whether all items, the preview beneath them (where it is shown) and the strip fit on the page."""
+        assert self.dataset is not None
+        room = 440 if self._narrow else _PAGE_HEIGHT + (0 if self.strip_card.isHidden() else _STRIP_HEIGHT + GAP)
+        return self.height() >= room + ROW_HEIGHT * len(self.dataset.metadata.items)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(480, 400)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if self.dataset is not None and self._few() != self._placed:
+            self._place_middle()
+
     def _place_middle(self) -> None:
         """Items beside the preview; few of them above it, for then they need little room and the map has the rest."""
         assert self.dataset is not None
-        grid, timed = self._middle, not self.strip_card.isHidden()
-        few = len(self.dataset.metadata.items) <= (_FEW if timed else 2 * _FEW)
+        grid, few = self._middle, self._few()
+        self._placed = few
         grid.addWidget(self.items, 0, 0, *((1, 2) if few else (2, 1)))
         grid.addWidget(self.preview, *((1, 0, 1, 2) if few else (0, 1, 2, 1)))
         grid.addWidget(self.strip_card, 2, 0, 1, 2)
@@ -118,7 +136,7 @@ class OverviewView(DatasetView):
         grid.setRowStretch(1, 0 if alone else 1)
         grid.setRowStretch(2, 1 if alone else 0)
         self.strip_card.setMinimumHeight(_STRIP_HEIGHT)
-        self.strip_card.setMaximumHeight(_UNBOUND if alone else _STRIP_HEIGHT)
+        self.strip_card.setMaximumHeight(UNBOUND if alone else _STRIP_HEIGHT)
         self.preview.set_wide(few)
         self.table.fit_height(few)
 

@@ -14,6 +14,7 @@ from mdstudio.app.plots.picture import Colouring, MapPicture
 from mdstudio.app.plots.units import unit_text
 from mdstudio.app.session import DatasetSession
 from mdstudio.app.widgets import Button, Card, Label, StateStack
+from mdstudio.app.widgets.base import UNBOUND
 from mdstudio.engine.dataset import Dataset
 from mdstudio.engine.errors import MdError
 from mdstudio.engine.progress import Progress
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from mdstudio.app.plots.map_plot import MapPlot
 
 WIDTH, MAP_HEIGHT = 348, 236
-_UNBOUND = 16_777_215  # QWIDGETSIZE_MAX
 LEAST_HEIGHT = 130  # of map and colours together: with the jobs open the map gives way, not what stands below it
 
 
@@ -72,8 +72,8 @@ class PreviewCard(Card):
     def set_wide(self, wide: bool) -> None:
         """As large as the page allows with its numbers beside it, or a panel at the side with the numbers beneath."""
         self._parts.setDirection(QBoxLayout.Direction.LeftToRight if wide else QBoxLayout.Direction.TopToBottom)
-        self.setMaximumWidth(_UNBOUND if wide else WIDTH)
-        self.stack.setMaximumHeight(_UNBOUND if wide else MAP_HEIGHT + 36)
+        self.setMaximumWidth(UNBOUND if wide else WIDTH)
+        self.stack.setMaximumHeight(UNBOUND if wide else MAP_HEIGHT + 36)
 
     def renew(self) -> None:
         """Read the selected slice unless it is shown already."""

@@ -20,7 +20,7 @@ from mdstudio.app.widgets.base import (
     repolish,
 )
 from mdstudio.app.widgets.buttons import Button, IconButton, PrimaryButton, Segmented
-from mdstudio.app.widgets.checks import CheckBox, RadioButton, paint_check, paint_radio
+from mdstudio.app.widgets.checks import paint_check
 from mdstudio.app.widgets.combo import Combo
 from mdstudio.app.widgets.delegate import HEADER_HEIGHT, ROW_HEIGHT
 from mdstudio.app.widgets.hatch import fill_status, hatch
@@ -29,9 +29,9 @@ from mdstudio.app.widgets.states import StateStack
 from mdstudio.app.widgets.table import Cell, Column, Table, TableModel
 
 __all__ = [
-    "HEADER_HEIGHT", "ROW_HEIGHT", "Badge", "Bar", "Button", "Card", "Cell", "CheckBox", "Column", "Combo",
+    "HEADER_HEIGHT", "ROW_HEIGHT", "Badge", "Bar", "Button", "Card", "Cell", "Column", "Combo",
     "ElidedLabel", "FactCard", "Ground", "HLine", "Icon", "IconButton", "KeyValueList", "Label", "LineEdit",
-    "PrimaryButton", "RadioButton", "SearchField", "Segmented", "StateStack", "Table", "TableModel",
+    "PrimaryButton", "SearchField", "Segmented", "StateStack", "Table", "TableModel",
     "Toolbar", "VLine", "fill_status", "hatch", "is_scheme_change", "paint_badge", "paint_bar", "paint_check",
-    "paint_radio", "repolish",
+    "repolish",
 ]

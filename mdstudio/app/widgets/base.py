@@ -13,6 +13,7 @@ from mdstudio.app import fonts, icons
 from mdstudio.app.fonts import Role
 from mdstudio.app.theme import Theme
 
+UNBOUND = 16_777_215  # QWIDGETSIZE_MAX: no largest size
 Tone = Literal["text", "text2", "text3", "accent", "ok", "advice", "bad", "info", "unreadable", "unknown"]
 
 

@@ -27,6 +27,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QSizePolicy, QTabl
 
 from mdstudio.app import fonts
 from mdstudio.app.formats import MINUS, SPACE, THIN
+from mdstudio.app.widgets.base import UNBOUND
 from mdstudio.app.widgets.delegate import (
     CELL_ROLE,
     COLUMN_ROLE,
@@ -233,7 +234,7 @@ class Table(QTableView):
         """Be exactly as high as the rows, for short tables on a page; or take what room there is."""
         height = HEADER_HEIGHT + ROW_HEIGHT * max(1, self.table_model.rowCount()) + 2
         self.setMinimumHeight(height if fit else 0)
-        self.setMaximumHeight(height if fit else 16_777_215)
+        self.setMaximumHeight(height if fit else UNBOUND)
         self.setVerticalScrollBarPolicy(
             Qt.ScrollBarPolicy.ScrollBarAlwaysOff if fit else Qt.ScrollBarPolicy.ScrollBarAsNeeded)
 

@@ -144,7 +144,8 @@ def test_views_are_made_when_they_are_first_shown_and_changed_by_keys(qtbot, win
 def test_a_fault_in_one_view_leaves_the_others_usable(qtbot, window: MainWindow, archive: Path) -> None:
     page = open_small(qtbot, window, archive)
     page.show_view("series")
-    assert any("fault in MD Studio" in label.text() for label in page.findChildren(QLabel) if label.isVisible())
+    qtbot.waitUntil(lambda: any("fault in MD Studio" in label.text() for label in page.findChildren(QLabel)
+                                if label.isVisible()))
     page.show_view("map")
     assert isinstance(page.view(), PlainView)
 
