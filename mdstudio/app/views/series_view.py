@@ -41,7 +41,6 @@ class SeriesView(DatasetView):
         self._frame = Frame("other")
         self.picker, self.step = ItemPicker(session, self), StepPicker(session)
         self.entry = LineEdit(name="Coordinates of a point", placeholder="x, y   or   52.1 N, 3.5 E")
-        self.entry.setFixedWidth(220)
         self.add = Button("Add point", "plus")
         self.why = Label("", "dense", "bad")
         self.remove = Button("Remove", "trash", "ghost", dense=True)
@@ -81,6 +80,10 @@ class SeriesView(DatasetView):
         page.addLayout(row)
         page.addWidget(splitter, 1)
         self.setFocusProxy(self.series.plot)
+
+    def set_narrow(self, narrow: bool) -> None:
+        self.entry.setFixedWidth(140 if narrow else 220)
+        self.add.setText("Add" if narrow else "Add point")
 
     def command_text(self) -> str:
         """The series as it is shown; without a point, the place where one goes."""
@@ -146,6 +149,7 @@ class SeriesView(DatasetView):
                      Cell(self._frame.place(point.x, point.y)))
             rows.append((*cells, *(self._numbers(result, k) if result else (_unknown(),) * 7)))
         self.table.set_rows(rows)
+        self.table.fit_columns()
         self.remove.setEnabled(bool(rows))
         self.clear.setEnabled(bool(rows))
 

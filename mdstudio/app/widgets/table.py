@@ -42,6 +42,7 @@ AnyIndex = QModelIndex | QPersistentModelIndex
 CellKind = Literal["text", "number", "mono", "bar", "badge", "check"]
 _SORT_ROLE = Qt.ItemDataRole.UserRole + 3
 _NONE = QModelIndex()
+_ICON_ROOM = 24  # of a shape before a cell's text
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,8 +227,9 @@ class Table(QTableView):
                 continue
             metrics = QFontMetrics(fonts.font("mono-small" if column.kind == "mono" else column.role))
             title = QFontMetrics(fonts.font("caption-medium")).horizontalAdvance(column.title)
-            texts = (row[i].text for row in self.table_model.rows[:200])
-            needed = max([title, *(metrics.horizontalAdvance(text) for text in texts)]) + 2 * PAD + 6
+            cells = (row[i] for row in self.table_model.rows[:200])
+            held = (metrics.horizontalAdvance(cell.text) + (_ICON_ROOM if cell.icon else 0) for cell in cells)
+            needed = max([title, *held]) + 2 * PAD + 6
             header.resizeSection(i, min(needed, 2 * column.width))
 
     def fit_height(self, fit: bool = True) -> None:
