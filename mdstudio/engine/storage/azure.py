@@ -90,13 +90,24 @@ class AzureStorage:
         return self._read(name, offset, count, version)
 
     def block_list(self, name: str) -> BlockList:
+        found = self._committed(name)
+        while not found.blocks:
+            # Put whole, or never committed: the answer does not tell which, nor have an ETag for sure. The properties
+            # do; a commit in between would pair its version with the empty list of before, and be overwritten (P14).
+            whole = self.properties(name)
+            found = self._committed(name)
+            if not found.blocks and self.properties(name).version == whole.version:
+                return BlockList((), whole.length, whole.version)
+        return found
+
+    def _committed(self, name: str) -> BlockList:
+        """The committed blocks with length and version of the same answer; neither where there are no blocks."""
         headers: dict[str, str] = {}
         committed, _ = self._send(
             name, lambda: self._blob(name).get_block_list("committed", raw_response_hook=_keep_headers(headers))
         )
-        if not committed:  # put whole, or never committed; the answer does not tell which, nor have an ETag for sure
-            whole = self.properties(name)
-            return BlockList((), whole.length, whole.version)
+        if not committed:
+            return BlockList((), 0, "")
         blocks = tuple(Block(str(block.id), int(block.size)) for block in committed)
         return BlockList(blocks, int(headers["x-ms-blob-content-length"]), _plain(headers["etag"]))
 

@@ -112,7 +112,7 @@ def test_a_conditional_write_or_delete_without_an_answer_is_sent_once(
         ("HEAD", lambda storage: storage.properties("w")),
         ("GET", lambda storage: storage.read("w")),
         ("GET", lambda storage: storage.read_range("w", 1, 2)),
-        ("GET", lambda storage: storage.block_list("w")),
+        ("GET", lambda storage: storage.block_list("b")),
         ("GET", lambda storage: list(storage.list_blobs())),
         ("GET", lambda storage: storage.list_folders()),
     ],
@@ -126,6 +126,7 @@ def test_what_may_be_repeated_is_tried_again(
 ) -> None:
     storage, proxy = broken
     storage.write("w", b"one")
+    commit(storage, "b", {"1": b"one"})
     proxy.break_next(match, fault, fault)
     call(storage)
     assert len(proxy.seen) == 3
@@ -266,6 +267,29 @@ def test_a_block_that_another_commit_dropped_is_a_changed_blob(storage: AzureSto
 
 
 # Secrets
+
+
+@pytest.mark.rule("P14")
+@pytest.mark.parametrize("put_whole", [True, False])
+def test_a_first_commit_in_between_never_lends_its_version_to_the_empty_list_of_before(
+    storage: AzureStorage, monkeypatch: pytest.MonkeyPatch, put_whole: bool
+) -> None:
+    other, properties, versions = azure(storage.location), storage.properties, []
+    if put_whole:
+        storage.write("g", b"whole")
+    else:
+        storage.stage_block("g", "b", b"own")
+
+    def after_another_commit(name: str) -> object:
+        if not versions:
+            other.stage_block("g", "a", b"other")
+            versions.append(other.commit_blocks("g", ["a"]))
+        return properties(name)
+
+    monkeypatch.setattr(storage, "properties", after_another_commit)
+    found = storage.block_list("g")
+    assert [block.id for block in found.blocks] == ["a"]
+    assert [found.version] == versions
 
 
 def failures(storage: AzureStorage) -> list[MdError]:
