@@ -7,7 +7,6 @@ stands on the screen is what was asked or says that it is not, no thread outlive
 
 from __future__ import annotations
 
-import os
 import random
 import threading
 import time
@@ -16,10 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-if not os.environ.get("DISPLAY"):
-    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-
 from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
@@ -36,8 +31,6 @@ from mdstudio.engine.requests import MapRequest
 from tests.app.event_loop import Stopwatch
 from tests.app.slow_storage import SlowStorage
 from tests.app.views.made import make_dataset
-
-pytestmark = [pytest.mark.qt_log_level_fail("WARNING"), pytest.mark.qt_log_ignore("propagateSizeHints", extend=True)]
 
 RESTS = (*(0, 10, 20, 50, 100, 200) * 4, 2500)  # milliseconds between two acts; some reads get their answer
 

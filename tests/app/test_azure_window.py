@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-
-if not os.environ.get("DISPLAY"):
-    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 from mdstudio.app.listing import join
 from tests.app.test_main_job import WAIT, Driver, driver, source, truth, window
@@ -18,7 +14,6 @@ from tests.azurite import ACCOUNT, Azurite
 
 __all__ = ["driver", "source", "window"]
 
-pytestmark = [pytest.mark.qt_log_level_fail("WARNING"), pytest.mark.qt_log_ignore("propagateSizeHints", extend=True)]
 
 
 def rows(driver: Driver, location: str) -> list[str]:

@@ -5,7 +5,6 @@ Nothing is stood in for: the import runs in its worker process, the views read t
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,6 @@ from typing import Any
 import netCDF4
 import numpy as np
 import pytest
-
-if not os.environ.get("DISPLAY"):
-    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
@@ -28,7 +23,6 @@ from mdstudio.app.theme import Theme
 from mdstudio.app.window import MainWindow
 
 WAIT = 60_000
-pytestmark = [pytest.mark.qt_log_level_fail("WARNING"), pytest.mark.qt_log_ignore("propagateSizeHints", extend=True)]
 
 
 @pytest.fixture

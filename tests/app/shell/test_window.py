@@ -23,7 +23,7 @@ from mdstudio.app.widgets import ElidedLabel
 from mdstudio.app.window import FRAME, MainWindow
 from mdstudio.jobs.recipe import Recipe
 from tests.app.shell import workers
-from tests.app.shell.conftest import write_source
+from tests.app.shell.made import write_source
 
 WAIT = 60_000
 
