@@ -96,7 +96,11 @@ install_project() { # extras, for example "test"
     have=$(cat .venv/.installed 2>/dev/null || true)
     [ "$wanted" = "$have" ] && return 0
     say "installing into .venv"
-    .venv/bin/python -m pip install -q --disable-pip-version-check -e ".${1:+[$1]}" || return 1
+    if ! .venv/bin/python -m pip install -q --disable-pip-version-check -e ".${1:+[$1]}" >.venv/install.log 2>&1; then
+        tail -n 30 .venv/install.log >&2
+        say "the installation failed; .venv/install.log holds all of it."
+        return 1
+    fi
     printf '%s' "$wanted" >.venv/.installed
 }
 
