@@ -13,7 +13,7 @@ def open_window(location: str | None) -> int:
     screens = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
     if sys.platform.startswith("linux") and not any(os.environ.get(name) for name in screens):
         raise UsageError("There is no screen to open a window on (neither DISPLAY nor WAYLAND_DISPLAY is set).",
-                         advice="See 'mdstudio --help' for the commands that need none.")
+                         advice="'demo --no-gui' and all other commands need none: see 'mdstudio --help'.")
     from mdstudio.app.main import main
 
     return main([location] if location else [])
