@@ -128,7 +128,7 @@ class SourceCard(Card):
         if dropped:
             things = formats.plural(len(dropped), "thing")
             self._dropped.set_badge(f"{things} of the source left out or changed", "info")
-            self._dropped.setToolTip("\n".join(f"{entry.what}: {entry.reason}" for entry in dropped))
+            self._dropped.setToolTip("\n".join(entry.text for entry in dropped))
 
 
 def _raw(description: Description, item: Item) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 from mdstudio.cli.output import Output, counted, duration, size
 from mdstudio.cli.progress import shown_progress, told_to_the_end
 from mdstudio.engine.errors import NotFoundError, UsageError
+from mdstudio.engine.model import Dropped
 from mdstudio.jobs.recipe import Recipe, parameter_list, parameter_mapping
 
 LEFT_OUT = "Left out or changed"
@@ -119,8 +120,7 @@ def print_summary(out: Output, summary: Mapping[str, Any]) -> None:
         ("Holds", f"{counted(summary['items'], 'item')} x {counted(summary['timesteps'], 'time')}"),
         ("Size", f"{size(stored)} stored, {size(raw)} raw{ratio}"),
         ("Took", duration(summary["seconds"])),
-        *[(LEFT_OUT if n == 0 else "", f"{d['what']}: {d['reason']}" + (f" ({d['count']})" if d["count"] > 1 else ""))
-          for n, d in enumerate(summary["dropped"])],
+        *[(LEFT_OUT if n == 0 else "", Dropped(**d).text) for n, d in enumerate(summary["dropped"])],
     ])
 
 
@@ -147,7 +147,7 @@ def _print_plan(out: Output, plan: Mapping[str, Any]) -> None:
     for note in plan["notes"]:
         out.text(f"note: {note}")
     for d in plan["dropped"]:
-        out.text(f"{LEFT_OUT.lower()}: {d['what']}: {d['reason']}" + (f" ({d['count']})" if d["count"] > 1 else ""))
+        out.text(f"{LEFT_OUT.lower()}: {Dropped(**d).text}")
 
 
 def _setting_name(key: str) -> str:

@@ -185,6 +185,11 @@ class Dropped:
     reason: str
     count: int = 1
 
+    @property
+    def text(self) -> str:
+        """One line for a person; the count where it says more than the names do."""
+        return f"{self.what}: {self.reason}" + (f" ({self.count})" if self.count > 1 else "")
+
 
 @dataclass(frozen=True)
 class Description:

@@ -10,7 +10,7 @@ from typing import cast
 
 from mdstudio.engine.codecs import NAMES
 from mdstudio.engine.errors import UnsupportedError, UsageError
-from mdstudio.engine.layout.guards import unsupported_reason
+from mdstudio.engine.layout.guards import is_compression_supported, unsupported_reason
 from mdstudio.engine.model import LAYOUT_CURRENT, Description, ItemStorage, StorageType
 from mdstudio.engine.parameters import Value, parameters
 from mdstudio.engine.processors import available_processors
@@ -147,15 +147,16 @@ def _compression(
     notes: list[str],
 ) -> tuple[str, str]:
     """The compression and its origin: the parameter, else the variable of the kind, else None (D1, D2, K4, D12)."""
+    supported = is_compression_supported("grid", description.items, False, storage_type)
     reason = unsupported_reason("grid", description.items, False, storage_type)
     if "Compression" in given:
         value = str(parameters("writer")["Compression"].parse(given["Compression"]))
-        if value != "None" and reason:
+        if value != "None" and not supported:
             raise UnsupportedError(f"{value} was asked for, but {reason}.",
                                    advice='Store it uncompressed ("Compression": "None"), or leave the item out.')
         return value, "parameter"
     variable = DEFAULT_VARIABLES["TimeSeries" if storage_type == "TimeSeries" else "grid"]
-    if reason:
+    if not supported:
         if environ.get(variable, "").strip() not in ("", "None"):
             notes.append(f"Stored uncompressed, {variable} does not apply: {reason}.")
         return "None", "default"

@@ -23,7 +23,6 @@ from mdstudio.engine.progress import Progress
 from mdstudio.engine.settings import Settings, encode_workers
 from mdstudio.engine.spatial.tiles import TileGrid
 from mdstudio.engine.storage import MUST_NOT_EXIST, BlobStorage
-from mdstudio.engine.writing.claim import claimed
 from mdstudio.engine.writing.new_blobs import NewBlobs
 from mdstudio.engine.writing.series import write_series
 from mdstudio.engine.writing.steps import write_multi, write_single
@@ -71,7 +70,7 @@ def create_dataset(
     metadata = _metadata(name, description, settings)
     require_writable(metadata, storage.location)
     layouts = [_layout(metadata, description, number) for number in range(len(metadata.items))]
-    with claimed(storage):
+    with storage.claimed():
         if storage.exists(METADATA_BLOB):  # another import has just ended
             raise _exists(storage)
         stored_bytes = _write_all(storage, metadata, layouts, description, reader, progress, workers)

@@ -83,7 +83,7 @@ def run_recipe(recipe: Recipe, progress: Progress, environ: Mapping[str, str] | 
         for note in plan.settings.notes:
             progress.note(note)
         for left in plan.description.dropped:
-            progress.note(f"{left.what}: {left.reason}" + (f" ({left.count})" if left.count > 1 else ""))
+            progress.note(left.text)
         before = set(source.dropped())  # those of every grid; what reading finds comes on top
         written = create_dataset(
             target, dataset_name(recipe.target), plan.description, _Slices(source, plan.description), plan.settings,

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mdstudio.engine import writer
 from mdstudio.engine.dataset import Dataset
 from mdstudio.engine.errors import (
     AlreadyExistsError,
@@ -530,7 +529,7 @@ def test_two_imports_of_one_place_leave_a_whole_dataset_of_one_of_them_or_nothin
 
     In a storage that cannot be claimed, which has the conditions of its writes alone.
     """
-    monkeypatch.setattr(writer, "claimed", lambda storage: contextlib.nullcontext())
+    monkeypatch.setattr(FolderStorage, "claimed", lambda storage: contextlib.nullcontext())
     kept = item_storage(storage_type)
     storage = Watched(FolderStorage(tmp_path / "d"))
     done: list[Array] = []

@@ -99,8 +99,9 @@ def guards(metadata: Metadata) -> tuple[Guard, ...]:
 def _compressed_guards(metadata: Metadata) -> list[Guard]:
     storage = metadata.storage
     found: list[Guard] = []
-    reason = unsupported_reason(metadata.kind, metadata.items, metadata.sigma, storage.storage_type)
-    if reason:
+    asked = metadata.kind, metadata.items, metadata.sigma, storage.storage_type
+    if not is_compression_supported(*asked):
+        reason = unsupported_reason(*asked)
         found.append(Guard("MD-G003", f"The dataset is compressed ({storage.compression}), but {reason}.",
                            "A newer build may have written it; open it with that build."))
     missing = missing_layout_parameter(metadata.kind, storage)

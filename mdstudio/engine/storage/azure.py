@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -157,6 +158,9 @@ class AzureStorage:
     def delete(self, name: str, *, if_match: str | None = None) -> None:
         condition = self._condition(name, if_match, None)
         self._send(name, lambda: self._blob(name).delete_blob(**condition), once=True)
+
+    def claimed(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def copy_from(self, source: BlobStorage, name: str, target: str | None = None) -> str:
         """As the protocol; where the service may read the source, it copies by itself, block list included (P26)."""

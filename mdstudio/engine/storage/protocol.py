@@ -8,6 +8,7 @@ use "/" and are relative to the storage's root. Every method may be called from 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -116,6 +117,15 @@ class BlobStorage(Protocol):
 
     def delete(self, name: str, *, if_match: str | None = None) -> None:
         """Remove the blob with its block list; `NotFoundError` if it is not there."""
+
+    def claimed(self) -> AbstractContextManager[None]:
+        """Hold the whole root for one import (D15); `BlobChangedError` at once where another one is running.
+
+        Without it an import could count on a blob of another's that this one takes back, or write over it as a
+        left-over after the other has listed it. It keeps nobody from reading or from single writes. A folder is held by
+        a lock of the operating system, which ends with its process; Azure is not held: there the conditions of the
+        writes are all.
+        """
 
     def copy_from(self, source: BlobStorage, name: str, target: str | None = None) -> str:
         """Copy a blob with its block list (P26) from a storage of any kind; returns the new version."""

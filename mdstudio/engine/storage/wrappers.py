@@ -6,6 +6,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Self, TypeVar
 
@@ -79,6 +80,9 @@ class Wrapper:
 
     def delete(self, name: str, *, if_match: str | None = None) -> None:
         self._request("delete", name, lambda: self.inner.delete(name, if_match=if_match))
+
+    def claimed(self) -> AbstractContextManager[None]:
+        return self.inner.claimed()
 
     def copy_from(self, source: BlobStorage, name: str, target: str | None = None) -> str:
         return self._request("copy_from", target or name, lambda: self.inner.copy_from(source, name, target))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from mdstudio.engine.errors import BlobChangedError, NotFoundError
-from mdstudio.engine.storage import CachingStorage, CountingStorage, FolderStorage
+from mdstudio.engine.storage import BlobStorage, CachingStorage, CountingStorage, FolderStorage
 
 
 @pytest.fixture
@@ -128,3 +129,16 @@ def test_a_child_shares_the_cache_and_equal_names_in_two_children_are_two_blobs(
     assert storage.read("one/a", version=versions[0]).data == b"1"
     assert storage.child("one").read("a", version=versions[0]).data == b"1"
     assert counted.delta(before).requests == 0
+
+
+@pytest.mark.rule("D15")
+@pytest.mark.parametrize("around", [CountingStorage, lambda storage: CachingStorage(storage, 1000)])
+def test_a_claimed_folder_is_refused_to_others_through_any_wrapper_until_it_is_given_back(
+    folder: FolderStorage, around: Callable[[FolderStorage], BlobStorage]
+) -> None:
+    with around(folder).claimed():
+        with pytest.raises(BlobChangedError, match="Another import"), around(folder).claimed():
+            pytest.fail("two imports hold one folder")
+        folder.write("a", b"1")  # it keeps nobody from single writes
+    with folder.claimed():
+        assert [blob.name for blob in folder.list_blobs()] == ["a"]
