@@ -18,6 +18,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 Kind = Literal["grid", "mesh"]
 StorageType = Literal["SingleTimestep", "MultiTimestep", "TimeSeries"]
 ValueKind = Literal["single", "vector", "zlevel", "sigma"]
+Location = Literal["cell", "node"]
 GridKind = Literal["regular", "projected", "rotated", "curvilinear"]
 
 NO_LAYER = -1  # the layer of an item without layers (P7)
@@ -67,8 +68,10 @@ class Item:
         scale, offset: value = stored * scale + offset, computed in float64; None: not scaled.
         decoded: the CF type of a decoded value, "float32" or "float64" (the type of scale_factor/add_offset).
         layers: the layer axis, or None.
-        value_kind: "single" for one value a cell; the others come with meshes and vectors.
+        value_kind: "single": one value a cell (a layer); "vector": `components` values a cell; on meshes also "zlevel": one
+            value a node and layer of `layers`, and "sigma": one value a 3-D element of a mesh with sigma layers.
         components: values a cell for "vector" items, else 1.
+        location: what of a mesh the values belong to: "cell" (elements) or "node"; z-level items: "node".
         attributes: the source's attributes, JSON-able.
     """
 
@@ -87,6 +90,7 @@ class Item:
     layers: LayerAxis | None = None
     value_kind: ValueKind = "single"
     components: int = 1
+    location: Location = "cell"
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -162,6 +166,67 @@ class GridDomain:
     def geographic(self) -> bool:
         """True where x is a longitude in degrees that wraps at 360."""
         return self.kind == "regular"
+
+
+@dataclass(frozen=True)
+class MeshDomain:
+    """A flexible mesh: elements of three or more corners over nodes, both in stored order (`spatial.mesh_index` makes it).
+
+    Attributes:
+        node_x, node_y: (nodes,) float, coordinates in the dataset's CRS.
+        element_nodes: (elements, corners) int32 positions of each element's corners in `node_x`, in turn around it;
+            -1 at the end of elements with fewer corners than the widest.
+        element_number: (elements,) int32 the source's position (from 0) of each stored element.
+        node_number: (nodes,) int32 the source's position of each stored node.
+        node_z: (nodes,) float, bed level or depth where the source has it.
+        node_code: (nodes,) int32 boundary codes where the source has them.
+        layer_counts: (elements,) int32 layers of each element of a mesh with sigma layers; None for others. Their 3-D
+            elements are stored element by element, the layers of each from the bottom up.
+        crs: WKT, "EPSG:n" or "" where unknown.
+        geographic: x is a longitude in degrees.
+        attributes: of the source's mesh, JSON-able, kept verbatim.
+    """
+
+    node_x: Array
+    node_y: Array
+    element_nodes: Array
+    element_number: Array
+    node_number: Array
+    node_z: Array | None = None
+    node_code: Array | None = None
+    layer_counts: Array | None = None
+    crs: str = ""
+    geographic: bool = False
+    x_name: str = "x"
+    y_name: str = "y"
+    x_unit: str = ""
+    y_unit: str = ""
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def elements(self) -> int:
+        return int(self.element_nodes.shape[0])
+
+    @property
+    def nodes(self) -> int:
+        return int(self.node_x.size)
+
+    @property
+    def cells(self) -> int:
+        """Elements of one layer."""
+        return self.elements
+
+    @property
+    def sigma(self) -> bool:
+        return self.layer_counts is not None
+
+    @property
+    def element3d_count(self) -> int:
+        """3-D elements of a mesh with sigma layers; 0 without."""
+        return 0 if self.layer_counts is None else int(self.layer_counts.sum(dtype=np.int64))
+
+
+Domain = GridDomain | MeshDomain
 
 
 @dataclass(frozen=True)

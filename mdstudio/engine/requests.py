@@ -61,12 +61,14 @@ class MapRequest:
         time: index, 0 ... times - 1.
         layer: index for an item with layers, None otherwise (0 is taken for a layered item).
         bbox: rectangle in the dataset's CRS, corners in any order; None for the whole slice.
+        polygon: WKT of a POLYGON or MULTIPOLYGON in the dataset's CRS instead of a rectangle; "" for none.
     """
 
     item: str
     time: int = 0
     layer: int | None = None
     bbox: Bbox | None = None
+    polygon: str = ""
 
 
 @dataclass(frozen=True)
