@@ -4,7 +4,7 @@
 
 Each sample is imported once for every storage type and compression into a temporary folder; every query runs on an open
 dataset with a warm file cache, its fastest of N runs counts. Queries: a whole map, a region of 200 x 200 cells, a
-point series. Printed is time / time of `None` (below 1: faster than uncompressed) and bytes read / bytes of `None`, of a
+point series. Printed is time / time of `None` (below 1: faster than uncompressed) and bytes read / bytes of `None`, for
 series the bytes themselves.
 """
 
