@@ -32,4 +32,4 @@ def test_compression_costs_a_query_no_page_and_one_or_two_requests_more(tmp_path
             if layout != "TimeSeries":  # there None is read in pieces of its own
                 assert own.pages_touched == none.pages_touched
                 assert none.requests <= own.requests <= none.requests + 2, (layout, name, query)
-            assert own.bytes_read < 1.02 * none.bytes_read  # noise, which LZ4 does not make smaller
+            assert own.bytes_read <= 1.02 * none.bytes_read + 4096  # noise does not get smaller; a page index is read
