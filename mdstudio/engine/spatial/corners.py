@@ -106,8 +106,8 @@ def _along(line: Array) -> Array:
 
 
 def cell_corners(x: Array, y: Array, centre: Array, wraps: bool) -> tuple[Array, Array]:
-    """Corners (..., 4) of cells moved by whole turns to beside their centre; the cell around a pole becomes the cap
-    that it covers: all longitudes, from its corner farthest from the pole."""
+    """Corners (..., 4 or more) of cells moved by whole turns to beside their centre; the cell around a pole becomes the
+    cap that it covers: all longitudes, from its corner farthest from the pole."""
     if not wraps:
         return x, y
     with np.errstate(invalid="ignore"):
@@ -120,6 +120,7 @@ def cell_corners(x: Array, y: Array, centre: Array, wraps: bool) -> tuple[Array,
         pole = np.where(y[cap].mean(axis=-1) > 0, 90.0, -90.0)
         low = np.where(pole > 0, y[cap].min(axis=-1), y[cap].max(axis=-1))
         west, east = centre[cap] - TURN / 2, centre[cap] + TURN / 2
-        moved[cap] = np.stack([west, east, east, west], axis=-1)
-        y[cap] = np.stack([low, low, pole, pole], axis=-1)
+        rest = x.shape[-1] - 4  # rings of more corners repeat the last one
+        moved[cap] = np.stack([west, east, east, west, *[west] * rest], axis=-1)
+        y[cap] = np.stack([low, low, pole, pole, *[pole] * rest], axis=-1)
     return moved, y
