@@ -116,7 +116,7 @@ class MeshGeometry:
             found[part] = self._containing(places[part, 0], places[part, 1])
         outside = finite[found[finite] < 0]
         if nearest and outside.size:
-            found[outside] = self._centres.find(in_space(*places[outside].T, self.wraps))
+            found[outside] = self._centres.find(in_space(places[outside, 0], places[outside, 1], self.wraps))
         return found
 
     def _containing(self, x: Array, y: Array) -> Array:
@@ -156,7 +156,7 @@ class MeshGeometry:
         places = np.asarray(points, np.float64).reshape(-1, 2)
         nodes = self.domain.element_nodes[elements].astype(np.int64)
         corners = in_space(*self.node_positions(nodes), self.wraps)
-        apart = ((corners - in_space(*places.T, self.wraps)[:, None]) ** 2).sum(axis=-1)
+        apart = ((corners - in_space(places[:, 0], places[:, 1], self.wraps)[:, None]) ** 2).sum(axis=-1)
         apart[nodes < 0] = np.inf
         found = nodes[np.arange(len(nodes)), np.argmin(apart, axis=1)]
         return np.where(np.asarray(elements) < 0, -1, found)

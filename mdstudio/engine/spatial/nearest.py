@@ -54,7 +54,8 @@ class NearestPlace:
                 below = len(self._levels[level - 1][0])
                 node, point = (node[:, None] * 4 + np.arange(4)).ravel(), np.repeat(point, 4)
                 point, node = point[node < below], node[node < below]
-        return node[np.concatenate([[True], point[1:] != point[:-1]])].astype(np.int64)
+        first: Array = np.concatenate([[True], point[1:] != point[:-1]])
+        return np.asarray(node[first], np.int64)
 
 
 def in_space(x: Array, y: Array, globe: bool) -> Array:

@@ -97,12 +97,11 @@ class RunTree:
 
     def __init__(self, cells: Boxes) -> None:
         self.levels = [cells]
-        starts = np.arange(0, cells[0].size, 4)
-        while starts.size > 1:
+        while self.levels[-1][0].size > 1:
             x0, y0, x1, y1 = self.levels[-1]
+            starts = np.arange(0, x0.size, 4)
             self.levels.append((np.fmin.reduceat(x0, starts), np.fmin.reduceat(y0, starts),
                                 np.fmax.reduceat(x1, starts), np.fmax.reduceat(y1, starts)))
-            starts = np.arange(0, starts.size, 4)
 
     @property
     def height(self) -> int:
