@@ -188,7 +188,7 @@ def test_the_first_page_of_an_all_no_data_timestep_is_stored_all_the_same(tmp_pa
     dataset = make(tmp_path / "d", {"v": values}, item_storage(storage_type), (item("v", values, -1),))
     for time in range(3):
         stored = np.flatnonzero(dataset.pages("v", time).length).tolist()
-        assert stored == ([0] if time != 1 else [dataset.tiles.page_at(60, 80)])
+        assert stored == ([0] if time != 1 else [dataset.layout("v").tiles.page_at(60, 80)])
         assert same_bits(dataset.map(MapRequest("v", time)).stored, values[time, 0])
 
 
@@ -489,7 +489,7 @@ def test_a_folder_takes_one_import_at_a_time(tmp_path: Path, storage_type: Any, 
     class Busy(Arrays):
         def read(self, *where: Any) -> Array:
             if self.asked:  # the first blobs may be there
-                with pytest.raises(BlobChangedError, match="Another import is writing here") as one:
+                with pytest.raises(BlobChangedError, match="Another job is writing here") as one:
                     write(FolderStorage(place), {"v": SMALL}, kept)
                 met.append(one.value.where)
                 if fails:

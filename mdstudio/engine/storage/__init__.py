@@ -6,6 +6,7 @@ May be imported from here: what `__all__` names. Azure is imported only when a l
 from mdstudio.engine.storage.folder import FolderStorage
 from mdstudio.engine.storage.locations import open_storage, redact
 from mdstudio.engine.storage.protocol import (
+    CLAIM_WAIT,
     MAX_BLOCKS,
     MUST_NOT_EXIST,
     BlobProperties,
@@ -18,6 +19,7 @@ from mdstudio.engine.storage.ranges import plan_requests
 from mdstudio.engine.storage.wrappers import CachingStorage, CountingStorage, Counts, Wrapper
 
 __all__ = [
+    "CLAIM_WAIT",
     "MAX_BLOCKS",
     "MUST_NOT_EXIST",
     "BlobProperties",

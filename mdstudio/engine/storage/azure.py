@@ -2,32 +2,38 @@
 
 The service's ETag is the version. A request is sent again after a time-out or an overload, except one that would see
 its own effect as somebody else's: a commit or a conditional write whose answer was lost is a `CommitUncertainError`
-(P15). No text of an exception of the SDK is passed on and none is kept: they hold URLs with signatures.
+(P15).
 """
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 from urllib.parse import quote
 
 from azure.core import MatchConditions
-from azure.core.exceptions import AzureError
 from azure.storage.blob import BlobBlock, BlobClient, BlobPrefix, ContainerClient
 
 from mdstudio.engine.errors import NotFoundError, RangeError, StorageError
-from mdstudio.engine.storage.azure_errors import is_lost, is_transient, translation
-from mdstudio.engine.storage.checks import check_block, check_block_ids, check_none_match, check_range
+from mdstudio.engine.storage.azure_claim import Claim
+from mdstudio.engine.storage.azure_sending import PAUSES, send
+from mdstudio.engine.storage.checks import check_block, check_block_ids, check_none_match, check_range, check_whole
 from mdstudio.engine.storage.copying import copy_blob
-from mdstudio.engine.storage.names import check_name, check_prefix
-from mdstudio.engine.storage.protocol import BlobProperties, BlobStorage, Block, BlockList, RangeRead
+from mdstudio.engine.storage.names import CLAIM_BLOB, check_name, check_prefix
+from mdstudio.engine.storage.protocol import (
+    BlobProperties,
+    BlobStorage,
+    Block,
+    BlockList,
+    RangeRead,
+    nothing,
+)
 from mdstudio.engine.storage.wrappers import Wrapper
 
 T = TypeVar("T")
 
-PAUSES = (0.5, 1.0, 2.0, 4.0)  # seconds before each further try
 _FOLDER = "hdi_isfolder"  # metadata of what stands for a folder in an account with hierarchical names
 
 
@@ -35,7 +41,7 @@ class AzureStorage:
     """A container and prefix; `location` is what a person sees, without any secret.
 
     `client` is made by `azure_locations`, which turns the SDK's own retries off; `key_of` is the account whose key
-    signs its requests, empty for any other credential. `sleep` waits between tries.
+    signs its requests, empty for any other credential. `sleep` waits between tries, `clock` tells seconds.
     """
 
     def __init__(
@@ -46,12 +52,15 @@ class AzureStorage:
         *,
         key_of: str = "",
         sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._client = client
         self._prefix = f"{prefix.strip('/')}/" if prefix.strip("/") else ""
         self._location = location.rstrip("/")
         self._key_of = key_of
         self._sleep = sleep
+        self._clock = clock
+        self._claims: list[Claim] = []  # shared with the children
 
     @property
     def location(self) -> str:
@@ -66,7 +75,11 @@ class AzureStorage:
             return self
         check_name(inside)
         location = f"{self._location}/{quote(inside) if self._location.startswith('http') else inside}"
-        return AzureStorage(self._client, self._prefix + inside, location, key_of=self._key_of, sleep=self._sleep)
+        child = AzureStorage(
+            self._client, self._prefix + inside, location, key_of=self._key_of, sleep=self._sleep, clock=self._clock
+        )
+        child._claims = self._claims
+        return child
 
     # Reading
 
@@ -116,7 +129,7 @@ class AzureStorage:
         start = self._prefix + check_prefix(prefix)
         for page in self._pages(prefix, lambda: self._client.list_blobs(start, include=["metadata"])):
             for found in page:
-                if not _is_folder(found.metadata):
+                if not _is_folder(found.metadata) and not _is_claim(found.name):
                     yield _properties(str(found.name).removeprefix(self._prefix), found)
 
     def list_folders(self, prefix: str = "") -> tuple[list[str], list[BlobProperties]]:
@@ -129,21 +142,24 @@ class AzureStorage:
                 name = str(found.name).removeprefix(start)
                 if isinstance(found, BlobPrefix) or _is_folder(found.metadata):
                     folders.add(name.rstrip("/"))
-                else:
+                elif not _is_claim(name):
                     blobs.append(_properties(folder + name, found))
         return sorted(folders - {""}), sorted(blobs, key=lambda blob: blob.name)
 
     # Writing
 
     def write(self, name: str, data: bytes, *, if_match: str | None = None, if_none_match: str | None = None) -> str:
+        check_whole(self._where(name), len(data))
         condition = self._condition(name, if_match, if_none_match)
+        self._check_claims(name)
         answer = self._send(
             name, lambda: self._blob(name).upload_blob(data, overwrite=True, **condition), once=bool(condition)
         )
         return _plain(answer["etag"])
 
     def stage_block(self, name: str, block_id: str, data: bytes) -> None:
-        check_block(self._where(name), block_id, data)
+        check_block(self._where(name), block_id, len(data))
+        self._check_claims(name)
         self._send(name, lambda: self._blob(name).stage_block(block_id, data, length=len(data)))
 
     def commit_blocks(
@@ -152,15 +168,31 @@ class AzureStorage:
         check_block_ids(self._where(name), block_ids)
         condition = self._condition(name, if_match, if_none_match)
         blocks = [BlobBlock(block_id) for block_id in block_ids]
+        self._check_claims(name)
         answer = self._send(name, lambda: self._blob(name).commit_block_list(blocks, **condition), once=True)
         return _plain(str(answer["etag"]))
 
     def delete(self, name: str, *, if_match: str | None = None) -> None:
         condition = self._condition(name, if_match, None)
+        self._check_claims(name)
         self._send(name, lambda: self._blob(name).delete_blob(**condition), once=True)
 
-    def claimed(self) -> AbstractContextManager[None]:
-        return nullcontext()
+    @contextlib.contextmanager
+    def claimed(self, wait: float = 0.0, check: Callable[[], None] = nothing) -> Iterator[None]:
+        """As the protocol, by a lease on the blob `dataset.lock`; a SAS needs the permission to write.
+
+        Where another job took over meanwhile (this one was held up for longer than the lease lasts), every further
+        write here, and else the end of the block, raises `BlobChangedError`.
+        """
+        claim = Claim(self._client.get_blob_client(self._prefix + CLAIM_BLOB), self._location, self._sleep, self._clock)
+        claim.take(wait, check)
+        self._claims.append(claim)
+        try:
+            yield
+            claim.check()
+        finally:
+            self._claims.remove(claim)
+            claim.give_back()
 
     def copy_from(self, source: BlobStorage, name: str, target: str | None = None) -> str:
         """As the protocol; where the service may read the source, it copies by itself, block list included (P26)."""
@@ -171,6 +203,7 @@ class AzureStorage:
             return copy_blob(source, name, self, target or name)
         target = target or name
         url, blob = inner._blob(name).url, self._blob(target)
+        self._check_claims(target)
         self._send(target, lambda: blob.start_copy_from_url(url))
         while (found := self._send(target, blob.get_blob_properties)).copy.status == "pending":
             self._sleep(PAUSES[0])
@@ -217,18 +250,12 @@ class AzureStorage:
         return RangeRead(data, length, _plain(headers["etag"]))
 
     def _send(self, name: str, request: Callable[[], T], *, once: bool = False) -> T:
-        """Do a request; `once`: never again after it may have taken effect."""
-        for pause in (*PAUSES, None):
-            try:
-                return request()
-            except AzureError as error:
-                problem = translation(error, self._where(name), lost=once and is_lost(error))
-                again = not once and is_transient(error)
-            # Outside the `except`, so that the new error does not carry the old one with its URL.
-            if pause is None or not again:
-                raise problem
-            self._sleep(pause)
-        raise AssertionError("unreachable")
+        return send(request, self._where(name), self._sleep, once=once)
+
+    def _check_claims(self, name: str) -> None:
+        for claim in tuple(self._claims):
+            if claim.covers(self._prefix + name):
+                claim.check()
 
     def _pages(self, prefix: str, listing: Callable[[], Any]) -> Iterator[list[Any]]:
         token = None
@@ -260,6 +287,10 @@ def _properties(name: str, found: Any) -> BlobProperties:
 
 def _is_folder(metadata: Mapping[str, str] | None) -> bool:
     return any(key.lower() == _FOLDER and value.lower() == "true" for key, value in (metadata or {}).items())
+
+
+def _is_claim(name: str) -> bool:
+    return name.rpartition("/")[2] == CLAIM_BLOB
 
 
 def _plain(etag: str) -> str:

@@ -42,6 +42,15 @@ def is_lost(error: AzureError) -> bool:
     return is_transient(error) and not isinstance(error, ServiceRequestError)
 
 
+def retry_after(error: AzureError) -> float:
+    """The seconds that the service asks to wait; 0 where it does not."""
+    headers = getattr(getattr(error, "response", None), "headers", None) or {}
+    try:
+        return max(0.0, float(headers.get("Retry-After") or 0))
+    except ValueError:  # a date, which Azure does not send
+        return 0.0
+
+
 def translation(error: AzureError, where: str, *, lost: bool) -> MdError:
     """The error of the engine for one of the SDK about `where`; it keeps no reference to it."""
     if lost:
@@ -72,6 +81,8 @@ def _of_answer(status: int, code: str, where: str) -> MdError:
             return AccessError(f"Another program holds a lease on the blob ({said}).", where=where, advice=_RUN_AGAIN)
         case 412, _:
             return BlobChangedError("The blob was changed by another writer.", where=where, advice=_RUN_AGAIN)
+        case 409, _ if code.startswith("Lease"):
+            return BlobChangedError("Another job is writing here.", where=where, advice=_RUN_AGAIN)
         case 409, "BlobAlreadyExists":
             return BlobChangedError("The blob was made by another writer.", where=where, advice=_RUN_AGAIN)
         case 400, "InvalidBlockList":

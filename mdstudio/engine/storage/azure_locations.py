@@ -11,15 +11,15 @@ from azure.storage.blob import ContainerClient
 
 from mdstudio.engine.errors import UsageError
 from mdstudio.engine.storage.azure import AzureStorage
+from mdstudio.engine.storage.checks import MAX_WHOLE_BYTES
 from mdstudio.engine.storage.locations import redact
 
 CONNECTION_STRING = "AZURE_STORAGE_CONNECTION_STRING"
 
 _CLOUD = "blob.core.windows.net"
-_LARGEST_PUT = 4_000 * 1024 * 1024  # bytes; a larger one the SDK would send as blocks
 _OPTIONS: dict[str, Any] = {
     "retry_total": 0,  # AzureStorage tries again itself, where that is safe
-    "max_single_put_size": _LARGEST_PUT,
+    "max_single_put_size": MAX_WHOLE_BYTES,  # a larger one the SDK would send as blocks
     "connection_timeout": 20,
     "read_timeout": 60,
 }
@@ -93,6 +93,18 @@ def _with_credential(account: str, container: str, endpoint: str) -> tuple[Conta
             where=f"{endpoint}/{container}",
             advice=f"Set {CONNECTION_STRING} to that of the account {account}.",
         )
-    from azure.identity import DefaultAzureCredential
+    return ContainerClient(endpoint, container, credential=_default_credential(), **_OPTIONS), ""
 
-    return ContainerClient(endpoint, container, credential=DefaultAzureCredential(), **_OPTIONS), ""
+
+def _default_credential() -> Any:
+    """Whoever is signed in on this machine; the package for it is loaded where it is needed only."""
+    try:
+        from azure.identity import DefaultAzureCredential
+    except ImportError:
+        missing = UsageError(
+            "Signing in with the default credential needs the package azure-identity.",
+            advice=f"Install it (pip install azure-identity), or set {CONNECTION_STRING}, or give a URL with a SAS.",
+        )
+    else:
+        return DefaultAzureCredential()
+    raise missing

@@ -8,6 +8,8 @@ from mdstudio.engine.errors import BlobChangedError, UsageError
 from mdstudio.engine.storage.protocol import MAX_BLOCKS, MUST_NOT_EXIST
 
 MAX_BLOCK_ID = 64  # bytes, as Azure allows
+MAX_BLOCK_BYTES = 4_000 << 20  # of one block, as Azure allows
+MAX_WHOLE_BYTES = 4_000 << 20  # of a blob that is put whole; Azure allows a little more, older versions no more
 
 
 def check_range(where: str, offset: int, count: int) -> None:
@@ -16,11 +18,20 @@ def check_range(where: str, offset: int, count: int) -> None:
         raise UsageError(f"A range holds a byte or more from 0 or later, not {count} from {offset}.", where=where)
 
 
-def check_block(where: str, block_id: str, data: bytes) -> None:
-    """Refuse a block that Azure would not stage: an empty one, or an id that is empty or too long."""
-    if not data:
+def check_block(where: str, block_id: str, size: int) -> None:
+    """Refuse a block that Azure would not stage: empty, too large, or with an id that is empty or too long."""
+    if not size:
         raise UsageError(f"The block {block_id} is empty.", where=where)
+    if size > MAX_BLOCK_BYTES:
+        raise UsageError(f"A block has at most {MAX_BLOCK_BYTES} bytes, {block_id} has {size}.", where=where)
     _check_id(where, block_id)
+
+
+def check_whole(where: str, size: int) -> None:
+    """Refuse a blob that Azure would not take in one put."""
+    if size > MAX_WHOLE_BYTES:
+        raise UsageError(f"A blob put whole has at most {MAX_WHOLE_BYTES} bytes, not {size}.", where=where,
+                         advice="Choose smaller time groups or tiles.")
 
 
 def check_block_ids(where: str, block_ids: Sequence[str]) -> None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Generator, Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from secrets import token_hex
 from typing import BinaryIO
 
 from mdstudio.engine.errors import (
@@ -20,17 +20,23 @@ from mdstudio.engine.errors import (
     NotFoundError,
     RangeError,
     StorageError,
-    UsageError,
 )
 from mdstudio.engine.storage import files as fs
 from mdstudio.engine.storage import sidecar as block_lists
-from mdstudio.engine.storage.checks import check_block, check_block_ids, check_condition, check_range
+from mdstudio.engine.storage import staged
+from mdstudio.engine.storage.checks import check_block, check_block_ids, check_condition, check_range, check_whole
 from mdstudio.engine.storage.copying import copy_blob
 from mdstudio.engine.storage.listing import one_level, properties_of, status_of, walk
 from mdstudio.engine.storage.names import BlobFiles, check_name, check_prefix, path_of
-from mdstudio.engine.storage.protocol import BlobProperties, BlobStorage, Block, BlockList, RangeRead
-
-_COPY_BYTES = 1 << 20
+from mdstudio.engine.storage.protocol import (
+    BlobProperties,
+    BlobStorage,
+    Block,
+    BlockList,
+    RangeRead,
+    another_job,
+    nothing,
+)
 
 
 class FolderStorage:
@@ -99,6 +105,7 @@ class FolderStorage:
     # Writing
 
     def write(self, name: str, data: bytes, *, if_match: str | None = None, if_none_match: str | None = None) -> str:
+        check_whole(self._where(name), len(data))
         with self._writing(name) as files:
             before = self._prepare(name, files, if_match, if_none_match)
             has_list = os.path.exists(files.sidecar)
@@ -118,23 +125,16 @@ class FolderStorage:
 
     def stage_block(self, name: str, block_id: str, data: bytes) -> None:
         files = self._files(name)
-        check_block(self._where(name), block_id, data)
+        check_block(self._where(name), block_id, len(data))
         with fs.translated(self._where(name)):
             for tries_left in range(99, -1, -1):
                 self._make_folder(name, files.staged)
-                part = os.path.join(files.staged, token_hex(8) + ".write")
                 try:
-                    self._check_staged_length(name, files, block_id)
-                    with open(part, "wb") as file:
-                        file.write(data)
-                    fs.move(part, os.path.join(files.staged, _staged_name(block_id)))
+                    staged.stage(files, self._where(name), block_id, data)
                     return
                 except FileNotFoundError:  # a commit has just dropped the folder of staged blocks
                     if not tries_left:
                         raise
-                except BaseException:
-                    fs.remove(part)
-                    raise
 
     def commit_blocks(
         self, name: str, block_ids: Sequence[str], *, if_match: str | None = None, if_none_match: str | None = None
@@ -142,9 +142,9 @@ class FolderStorage:
         check_block_ids(self._where(name), block_ids)
         with self._writing(name) as files:
             before = self._prepare(name, files, if_match, if_none_match)
-            parts = self._parts(name, files, before, block_ids)
+            parts = staged.find(files, self._where(name), before, block_ids)
             try:
-                with contextlib.closing(_contents(parts)) as pieces:  # a failed write leaves no block open
+                with contextlib.closing(staged.contents(parts)) as pieces:  # a failed write leaves no block open
                     made = fs.write_file(files.commit, pieces, later_than=_write_time(before))
                 sizes = [Block(block_id, size) for block_id, (_, _, size) in zip(block_ids, parts, strict=True)]
                 fs.write_file(files.pending, [block_lists.encode(fs.mark(made), sizes)])
@@ -165,7 +165,7 @@ class FolderStorage:
             fs.remove(files.blob)
             with contextlib.suppress(OSError):  # a reader holds it open; without the blob it means nothing
                 fs.remove(files.sidecar)
-            _drop_staged(files)
+            staged.drop(files)
             fs.flush_folder(files.folder)
         self._prune(self._files(name).folder)
 
@@ -173,23 +173,17 @@ class FolderStorage:
         return copy_blob(source, name, self, target or name)
 
     @contextlib.contextmanager
-    def claimed(self) -> Iterator[None]:
-        """Hold the whole folder for one import; `BlobChangedError` at once where another process or thread holds it.
-
-        It keeps nobody from reading or from single writes. The folder is made, and removed again if it stayed empty.
-        """
+    def claimed(self, wait: float = 0.0, check: Callable[[], None] = nothing) -> Iterator[None]:
+        """As the protocol. The folder is made, and removed again if it stayed empty."""
         path = os.path.join(self._root, _CLAIM)
+        deadline = time.monotonic() + wait
         with fs.translated(self._location):
-            for _ in range(100):
-                self._make_folder("", self._root)
-                with contextlib.suppress(FileNotFoundError):  # its last holder has just removed the empty folder
-                    held = fs.try_lock(path)
-                    break
-            else:
-                held = None
-        if held is None:
-            raise BlobChangedError("Another import is writing here.", where=self._location,
-                                   advice="Run the import again when the other one has ended.")
+            while (held := self._claim(path)) is None:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise another_job(self._location)
+                check()
+                time.sleep(min(left, _LOOK_SECONDS))
         try:
             yield
         finally:
@@ -197,6 +191,13 @@ class FolderStorage:
             self._prune(self._root)
 
     # Inside
+
+    def _claim(self, path: str) -> int | None:
+        for _ in range(100):
+            self._make_folder("", self._root)
+            with contextlib.suppress(FileNotFoundError):  # its last holder has just removed the empty folder
+                return fs.try_lock(path)
+        return None
 
     def _files(self, name: str) -> BlobFiles:
         return BlobFiles(path_of(self._root, check_name(name)))
@@ -268,45 +269,10 @@ class FolderStorage:
         _discard(files)
         return status
 
-    def _parts(
-        self, name: str, files: BlobFiles, status: os.stat_result | None, block_ids: Sequence[str]
-    ) -> list[tuple[str, int, int]]:
-        """Where the bytes of each block are: file, offset, size; staged blocks before committed ones."""
-        committed: dict[str, tuple[str, int, int]] = {}
-        offset = 0
-        found = None if status is None else block_lists.current(files, status)
-        for block in found.blocks if found else ():
-            committed.setdefault(block.id, (files.blob, offset, block.size))
-            offset += block.size
-        staged = set(_names(files.staged))
-        parts = []
-        for block_id in block_ids:
-            if _staged_name(block_id) in staged:
-                path = os.path.join(files.staged, _staged_name(block_id))
-                parts.append((path, 0, os.path.getsize(path)))
-            elif block_id in committed:
-                parts.append(committed[block_id])
-            else:
-                raise BlobChangedError(
-                    f"The block {block_id} is neither staged nor committed: another commit dropped it.",
-                    where=self._where(name),
-                    advice="Run it again.",
-                )
-        return parts
-
-    def _check_staged_length(self, name: str, files: BlobFiles, block_id: str) -> None:
-        wanted = len(_staged_name(block_id))
-        with os.scandir(files.staged) as scan:  # all have one length, so one is enough
-            other = next((entry.name for entry in scan if entry.name.endswith(_STAGED)), None)
-        if other is not None and len(other) != wanted:
-            raise UsageError(
-                f"The block id {block_id} has another length than the blocks staged before it.", where=self._where(name)
-            )
-
     def _finish(self, name: str, files: BlobFiles) -> str:
         with self._after_the_move(name):
             status = os.stat(files.blob)
-            _drop_staged(files)
+            staged.drop(files)
             fs.flush_folder(files.folder)
         return fs.version(status)
 
@@ -341,19 +307,8 @@ class FolderStorage:
                 os.rmdir(folder)
 
 
-_STAGED = ".block"
 _CLAIM = ".import.lock"  # a side file by its ending: no blob
-
-
-def _staged_name(block_id: str) -> str:
-    return block_id.encode().hex() + _STAGED
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except FileNotFoundError:
-        return []
+_LOOK_SECONDS = 0.1  # how soon a job that waits sees that the folder is free, or that it was cancelled
 
 
 def _write_time(status: os.stat_result | None) -> int:
@@ -370,31 +325,10 @@ def _read_fully(file: BinaryIO, count: int) -> bytes:
     return data
 
 
-def _contents(parts: Iterable[tuple[str, int, int]]) -> Generator[bytes]:
-    for path, offset, size in parts:
-        with open(path, "rb", buffering=0) as file:
-            file.seek(offset)
-            while size:
-                piece = file.read(min(size, _COPY_BYTES))
-                if not piece:
-                    raise OSError(None, "a block ended early", path)
-                size -= len(piece)
-                yield piece
-
-
 def _discard(files: BlobFiles) -> None:
     """Remove what a failed write left, the list first: without the `.commit` blob it would count (P20)."""
     for path in (files.pending, files.commit, files.write):
         fs.remove(path)
-
-
-def _drop_staged(files: BlobFiles) -> None:
-    """P25; a block that is being staged at this moment may stay, or is staged anew into a new folder."""
-    with contextlib.suppress(OSError):
-        for name in _names(files.staged):
-            fs.remove(os.path.join(files.staged, name))
-        if os.path.isdir(files.staged):
-            os.rmdir(files.staged)
 
 
 def _long_path(path: str) -> str:

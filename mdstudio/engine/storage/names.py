@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from mdstudio.engine.errors import UsageError
 
 MAX_NAME = 1024  # characters, as Azure allows
+CLAIM_BLOB = "dataset.lock"  # what a job holds in Azure while it writes; no blob
 SIDE_SUFFIXES = (".blocks", ".commit", ".write", ".staged", ".lock")
 
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\%]')
@@ -66,12 +67,14 @@ class BlobFiles:
 
 def check_name(name: str) -> str:
     """The blob name itself, or `UsageError` for one that no storage takes: empty, too long, with "." or ".." or empty
-    segments (no name leads out of the root), with a zero character or a lone surrogate."""
+    segments (no name leads out of the root), with a zero character or a lone surrogate, or that of the lock."""
     if not name or len(name) > MAX_NAME:
         raise UsageError(f"A blob name has 1 to {MAX_NAME} characters, this one has {len(name)}.", where=name[:80])
     for segment in name.split("/"):
         if segment in ("", ".", ".."):
             raise UsageError('A blob name has no empty, "." or ".." part.', where=name)
+    if name.rpartition("/")[2] == CLAIM_BLOB:
+        raise UsageError(f"{CLAIM_BLOB} is what jobs hold while they write; no blob has this name.", where=name)
     if any(c == "\0" or "\ud800" <= c <= "\udfff" for c in name):
         raise UsageError("A blob name has no zero character and no lone surrogate.", where=repr(name))
     return name

@@ -7,12 +7,15 @@ use "/" and are relative to the storage's root. Every method may be called from 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from mdstudio.engine.errors import BlobChangedError
+
 MAX_BLOCKS = 50_000  # of one blob, as Azure allows
+CLAIM_WAIT = 75.0  # seconds that a job waits for another one: longer than a killed job holds a place in Azure
 MUST_NOT_EXIST = "*"  # if_none_match: the blob must be new
 
 
@@ -52,6 +55,17 @@ class BlockList:
     version: str
 
 
+def nothing() -> None:
+    """No check."""
+
+
+def another_job(location: str) -> BlobChangedError:
+    """The error for a place that another job holds."""
+    return BlobChangedError(
+        "Another job is writing here.", where=location, advice="Run it again when the other one has ended."
+    )
+
+
 @runtime_checkable
 class BlobStorage(Protocol):
     """Blobs below one root: a folder, a container and prefix, or a wrapper around one.
@@ -89,7 +103,8 @@ class BlobStorage(Protocol):
     def stage_block(self, name: str, block_id: str, data: bytes) -> None:
         """Stage one block of a later commit; the same id again replaces it.
 
-        Raises `UsageError` for an empty block, an id over 64 bytes or of another length than those staged.
+        Raises `UsageError` for an empty block, one over 4 000 MiB, an id over 64 bytes or of another length than those
+        staged.
         """
 
     def commit_blocks(
@@ -118,13 +133,18 @@ class BlobStorage(Protocol):
     def delete(self, name: str, *, if_match: str | None = None) -> None:
         """Remove the blob with its block list; `NotFoundError` if it is not there."""
 
-    def claimed(self) -> AbstractContextManager[None]:
-        """Hold the whole root for one import (D15); `BlobChangedError` at once where another one is running.
+    def claimed(self, wait: float = 0.0, check: Callable[[], None] = nothing) -> AbstractContextManager[None]:
+        """Hold the whole root for one job that writes (D15); every operation that writes data does, with `CLAIM_WAIT`.
 
-        Without it an import could count on a blob of another's that this one takes back, or write over it as a
-        left-over after the other has listed it. It keeps nobody from reading or from single writes. A folder is held by
-        a lock of the operating system, which ends with its process; Azure is not held: there the conditions of the
-        writes are all.
+        Waits up to `wait` seconds for another one and raises `BlobChangedError` then; `check` is called ten times a
+        second meanwhile, and what it raises (a cancel) ends the wait. Without the claim an import could count on a blob
+        of another's that this one takes back, or write over it as a left-over after the other has listed it. It keeps
+        nobody from reading or from single writes, and holds only the root itself, not a storage above or below it.
+
+        A folder is held by a lock of the operating system, which ends with its process. A prefix in Azure is held by a
+        lease of 60 s on the blob `dataset.lock`, which a thread renews: a killed job holds it for 60 s at most. A job
+        that was held up for so long that another one took over gets `BlobChangedError` on its next write here, at the
+        latest when the claim ends. What holds it is no blob: listings and sizes leave it out.
         """
 
     def copy_from(self, source: BlobStorage, name: str, target: str | None = None) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Self, TypeVar
 
 from mdstudio.engine.storage.checks import check_range
-from mdstudio.engine.storage.protocol import BlobProperties, BlobStorage, BlockList, RangeRead
+from mdstudio.engine.storage.protocol import BlobProperties, BlobStorage, BlockList, RangeRead, nothing
 
 T = TypeVar("T")
 
@@ -81,8 +81,8 @@ class Wrapper:
     def delete(self, name: str, *, if_match: str | None = None) -> None:
         self._request("delete", name, lambda: self.inner.delete(name, if_match=if_match))
 
-    def claimed(self) -> AbstractContextManager[None]:
-        return self.inner.claimed()
+    def claimed(self, wait: float = 0.0, check: Callable[[], None] = nothing) -> AbstractContextManager[None]:
+        return self.inner.claimed(wait, check)
 
     def copy_from(self, source: BlobStorage, name: str, target: str | None = None) -> str:
         return self._request("copy_from", target or name, lambda: self.inner.copy_from(source, name, target))

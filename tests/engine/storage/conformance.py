@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from pathlib import Path
 
 import pytest
 
-from mdstudio.engine.errors import BlobChangedError, MdError, NotFoundError, RangeError, UsageError
+from mdstudio.engine.errors import (
+    BlobChangedError,
+    Cancelled,
+    MdError,
+    NotFoundError,
+    RangeError,
+    UnsupportedError,
+    UsageError,
+)
 from mdstudio.engine.storage import MAX_BLOCKS, MUST_NOT_EXIST, BlobStorage, Block, FolderStorage
 
 STRANGE_NAMES = [
@@ -420,6 +429,61 @@ class StorageConformance:
         for place, name in ((storage, "g"), (other, "back/g")):
             assert place.read(name).data == b"onethree"
             assert place.block_list(name).blocks == (Block("1", 3), Block("2", 5))
+
+    # Holding a place
+
+    @pytest.mark.rule("D15")
+    def test_a_place_is_held_by_one_job_at_a_time(self, storage: BlobStorage) -> None:
+        place = storage.child("place")
+        with place.claimed():
+            with pytest.raises(BlobChangedError, match="Another job") as caught, place.claimed():
+                pytest.fail("two jobs hold one place")
+            assert place.location in caught.value.where
+            with storage.claimed(), place.child("inside").claimed():
+                pass  # what lies above and below is not held
+        with pytest.raises(UnsupportedError), place.claimed():
+            raise UnsupportedError("the job failed")
+        with place.claimed():
+            pass
+
+    @pytest.mark.rule("D15", "P22")
+    def test_what_holds_a_place_is_no_blob(self, storage: BlobStorage) -> None:
+        storage.write("place/a", b"x")
+        with storage.child("place").claimed(), storage.claimed():
+            assert [blob.name for blob in storage.list_blobs()] == ["place/a"]
+            assert storage.list_folders() == (["place"], [])
+            assert [blob.name for blob in storage.list_folders("place")[1]] == ["place/a"]
+            storage.write("place/b", b"y")
+        storage.delete("place/a")
+        storage.delete("place/b")
+        assert storage.list_folders() == ([], [])
+        for call in (storage.read, storage.exists, storage.delete, lambda name: storage.write(name, b"x")):
+            with pytest.raises(UsageError):
+                call("place/dataset.lock")
+
+    @pytest.mark.rule("D15")
+    def test_a_job_waits_for_the_place_as_long_as_it_says(self, storage: BlobStorage) -> None:
+        ended = threading.Event()
+        with contextlib.ExitStack() as held:
+            held.enter_context(storage.claimed())
+            with pytest.raises(BlobChangedError, match="Another job"), storage.claimed(0.2):
+                pytest.fail("two jobs hold one place")
+            timer = threading.Timer(0.3, lambda: (ended.set(), held.close()))
+            timer.start()
+            with storage.claimed(60):
+                assert ended.is_set()
+            timer.join()
+
+    def test_a_job_that_waits_can_be_cancelled(self, storage: BlobStorage) -> None:
+        checks = []
+
+        def cancel() -> None:
+            checks.append(1)
+            if len(checks) == 3:
+                raise Cancelled("enough")
+
+        with storage.claimed(), pytest.raises(Cancelled), storage.claimed(60, cancel):
+            pytest.fail("two jobs hold one place")
 
     def test_an_error_names_the_blob(self, storage: BlobStorage) -> None:
         with pytest.raises(MdError) as caught:

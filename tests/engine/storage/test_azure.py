@@ -17,7 +17,8 @@ from mdstudio.engine.errors import (
     StorageError,
 )
 from mdstudio.engine.storage import MUST_NOT_EXIST, CountingStorage, open_storage
-from mdstudio.engine.storage.azure import PAUSES, AzureStorage
+from mdstudio.engine.storage.azure import AzureStorage
+from mdstudio.engine.storage.azure_sending import PAUSES
 from tests.azurite import ACCOUNT, KEY, Azurite
 from tests.engine.storage.conformance import commit
 from tests.engine.storage.faults import BUSY, CUT, LOST, SHORT, FaultyProxy, faulty_proxy

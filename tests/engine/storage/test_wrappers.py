@@ -137,7 +137,7 @@ def test_a_claimed_folder_is_refused_to_others_through_any_wrapper_until_it_is_g
     folder: FolderStorage, around: Callable[[FolderStorage], BlobStorage]
 ) -> None:
     with around(folder).claimed():
-        with pytest.raises(BlobChangedError, match="Another import"), around(folder).claimed():
+        with pytest.raises(BlobChangedError, match="Another job"), around(folder).claimed():
             pytest.fail("two imports hold one folder")
         folder.write("a", b"1")  # it keeps nobody from single writes
     with folder.claimed():
