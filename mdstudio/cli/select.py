@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -113,6 +114,22 @@ def time_range(times: TimeAxis, first: str | None, last: str | None) -> tuple[in
         raise NotFoundError(f"There is no time from {first or 'the start'} to {last or 'the end'}; the dataset has "
                             f"{times.text(0)} to {times.text(len(times) - 1)}.")
     return start, stop
+
+
+def times_of(times: TimeAxis, texts: Sequence[str]) -> list[int]:
+    """Sorted indices of the times that texts name: each an ISO 8601 time, an index (`#0`, `#-1`), or a range of two of
+    them, both included (`#2/#5`, `2019-01-01/2019-01-31T18:00`; an end left out is the dataset's).
+
+    Raises `NotFoundError` for a time that is not there and for a range that holds none.
+    """
+    found: set[int] = set()
+    for text in texts:
+        first, slash, last = text.partition("/")
+        if slash:
+            found.update(range(*time_range(times, first or None, last or None)))
+        else:
+            found.add(times.find(text))
+    return sorted(found)
 
 
 def _bound(times: TimeAxis, text: str, side: str) -> int:
