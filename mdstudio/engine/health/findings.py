@@ -10,6 +10,7 @@ Severity = Literal["damage", "advice"]
 # Stable: a code is never used for another meaning.
 METADATA = "MD-H001"  # dataset.json is not readable
 GUARD = "MD-H002"  # the metadata lacks what the data needs
+CLAIMS = "MD-H003"  # the metadata speaks of far more than is there
 DOMAIN_MISSING = "MD-H010"
 DOMAIN_DAMAGED = "MD-H011"
 BLOB_MISSING = "MD-H020"  # a data blob of a listed time
@@ -19,6 +20,7 @@ INDEX_LENGTH = "MD-H030"  # a page index of another length than its pages take
 PAGE_LENGTH = "MD-H031"  # a page length that no codec writes
 INDEX_SUM = "MD-H032"  # page lengths that do not add up to the blob
 GROUP_TAIL = "MD-H033"  # a group without a page index at its end
+BLOCK_ID = "MD-H034"  # a block of a group whose id is that of another timestep
 GROUP_SHORT = "MD-H035"  # fewer timesteps in a group than the dataset lists
 STEP_EMPTY = "MD-H036"  # a timestep without any stored page
 SEPARATE_INDEX = "MD-H037"  # a group of the builds that kept the index beside it
@@ -29,8 +31,12 @@ HEADER_SUM = "MD-H042"  # a header that does not add up to its blob
 ORPHAN = "MD-H050"  # a blob that nothing refers to
 UNLISTED_STEPS = "MD-H051"  # timesteps in a group that the dataset does not list
 LEFT_OVER = "MD-H052"  # a file that a write left behind
+DATA_SIZE = "MD-H053"  # DataSizeBytes is not what is stored
 UNREADABLE = "MD-H060"  # the storage failed
 CHANGED = "MD-H061"  # the blob changed while it was checked
+PAGE_CHECKSUM = "MD-H070"  # pages whose bytes changed
+PAGE_CONTENT = "MD-H071"  # pages that do not decode to their elements
+BLOCK_HASH = "MD-H072"  # a block of a group whose bytes are not those that its id names
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,7 @@ class Finding:
         blob: name below the dataset's root; a file name for left-overs; "" for the whole dataset.
         item: name; "" where none is concerned.
         timesteps: indices of the listed times concerned.
-        pages: page or block numbers concerned; empty where it is the whole blob.
+        pages: page or block numbers concerned, of each of the timesteps; empty where it is the whole blob.
         expected, found: in words and numbers.
         permanent: False where checking again may find nothing.
         lost: what cannot be read because of it; "" for nothing.
@@ -73,6 +79,8 @@ class Summary:
         status: "damaged" with any damage, "advice" with advice only, else "clean" (at this level).
         pages_checked: pages whose bytes were read and decoded; 0 at the levels probe and index.
         pages_total: pages and blocks of all listed times, items and layers.
+        pages_not_checkable: pages of level full in which a changed byte need not show: raw data, and pages of layout
+            versions without a checksum (those are decoded, and count as checked too).
     """
 
     level: str
@@ -82,3 +90,4 @@ class Summary:
     pages_total: int
     bytes_read: int
     requests: int
+    pages_not_checkable: int = 0

@@ -66,7 +66,7 @@ def write_dataset(folder: Path, layout: Any, compression: str, version: int) -> 
 
 
 def run(storage: Any, level: str = "index") -> tuple[list[Finding], Summary]:
-    *found, summary = check(storage, level)
+    *found, summary = check(storage, level, sleep=lambda seconds: None)
     assert isinstance(summary, Summary)
     assert summary.findings == len(found)
     findings = [finding for finding in found if isinstance(finding, Finding)]
@@ -501,7 +501,8 @@ def test_where_there_is_no_dataset_there_is_nothing_to_check(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("level", "words"), [
-    ("full", "full is not built yet; available are probe and index"), ("deep", "no level 'deep'; available are probe")])
+    ("meaning", "meaning is not built yet; available are probe, index and full"),
+    ("deep", "no level 'deep'; available are probe")])
 def test_a_level_that_is_not_there_is_refused_with_those_that_are(tmp_path: Path, level: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         check(FolderStorage(tmp_path), level)
