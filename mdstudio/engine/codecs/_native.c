@@ -9,6 +9,7 @@
 
 #include "_native_bind.h"
 #include "_native_bind_masks.h"
+#include "_native_origins.h"
 
 #if defined(__BYTE_ORDER__) && defined(__ORDER_BIG_ENDIAN__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #error "the stored format is little-endian and so is this extension: leave it out, the NumPy twin says so too"
@@ -359,6 +360,7 @@ static PyMethodDef methods[] = {
     {"binary_step", py_binary_step, METH_VARARGS, NULL},
     {"lattice_map", py_lattice_map, METH_VARARGS, NULL},
     {"lattice_values", py_lattice_values, METH_VARARGS, NULL},
+    {"lattice_origins", py_lattice_origins, METH_VARARGS, NULL},
     {"plane_cost", py_plane_cost, METH_VARARGS, NULL},
     {"forward", py_forward, METH_VARARGS, NULL},
     {"byte_delta", py_byte_delta, METH_VARARGS, NULL},

@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mdstudio.engine.codecs.lattice_fit import Strip, strip_of, two_sum
+from mdstudio.engine.codecs.kernels import kernels
+from mdstudio.engine.codecs.lattice_fit import Strip, strip_of
 from mdstudio.engine.codecs.nice_numbers import shortest_decimal
 from mdstudio.engine.model import Array, Hint
 
 if TYPE_CHECKING:
     from mdstudio.engine.codecs.quantisation import Budget
+
+Points = tuple[Array, Array, Array]  # values, half-widths, integers from the first
 
 TESTS = 1 << 22  # of a value against an origin: a few milliseconds
 _PACKED = (32768.0, 65535.0)  # the largest integers of packed data, signed or unsigned
@@ -80,34 +83,18 @@ def _scales(strip: Strip, real: type[np.floating]) -> Iterator[float]:
 
 
 def _origins(
-    points: tuple[Array, Array, Array], scale: float, real: type[np.floating], steps: float, largest: float, budget: Budget
+    points: Points, scale: float, real: type[np.floating], steps: float, largest: float, budget: Budget
 ) -> Iterator[tuple[float, float]]:
-    """Origins k0 with the interval of offsets that gives every point at k + k0, from the middle outwards."""
-    count = int(2.0 * largest - steps) + 1
+    """The offsets of every origin k0 that gives each point at its k + k0, from the middle origin outwards."""
+    size = np.dtype(real).itemsize
     middle = -int(steps) // 2
-    blocks = -(-count // _BLOCK)
-    for number in range(blocks):
-        at = (number + 1) // 2 * (1 if number % 2 else -1)
-        k0 = middle + at * _BLOCK + np.arange(_BLOCK, dtype=np.float64)
-        u, half, k = points
-        anchor = ulp = least = most = k0
-        for i in range(u.size):
-            product = ((k0 + k[i]).astype(real) * real(scale)).astype(np.float64)
-            total, error = two_sum(u[i], -product)
-            if not i:
-                anchor = total.astype(real).astype(np.float64)
-                ulp = np.spacing(np.abs(anchor).astype(real)).astype(np.float64)
-            offset = (total - anchor) + error  # from the anchor: exact, and so is the division by a power of two
-            low, high = np.ceil((offset - half[i]) / ulp), np.floor((offset + half[i]) / ulp)
-            least, most = (np.maximum(least, low), np.minimum(most, high)) if i else (low, high)
-            budget.left -= k0.size
-            alive = least <= most
-            if not alive.all():
-                k0, anchor, ulp, least, most = (one[alive] for one in (k0, anchor, ulp, least, most))
-                if not k0.size:
-                    break
-        for j in range(k0.size):
-            yield float(anchor[j] + least[j] * ulp[j]), float(anchor[j] + most[j] * ulp[j])
+    offsets = np.empty((_BLOCK, 2))
+    for number in range(-(-(int(2.0 * largest - steps) + 1) // _BLOCK)):
+        block = (number + 1) // 2 * (1 if number % 2 else -1)
+        found, tests = kernels.lattice_origins(*points, size, scale, float(middle + block * _BLOCK), _BLOCK, offsets)
+        budget.left -= tests
+        for least, most in offsets[:found].tolist():
+            yield least, most
         if budget.left <= 0:
             return
 

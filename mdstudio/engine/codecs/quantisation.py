@@ -26,7 +26,7 @@ FEWEST = 8  # distinct values below which a dictionary does as well
 SUPPORT = 64
 _RUN = 64
 _PROFILE = {4: (0.0, 0.5, 4.0), 8: (1.0, 16.0)}  # how far rounded products may lie off, in units in the last place
-_LARGEST, _SMALLEST = 1e280, 1e-280  # products of halves neither overflow nor lose bits in between
+_LARGEST, _SMALLEST = 1e30, 1e-30  # no product of halves overflows or loses bits in between
 _DECIMAL_SCALES = range(-10, 23)  # of GRIB
 
 Verify = Callable[[Hint], int]  # lattice steps between the smallest and the largest element; 0 where it does not apply
