@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -14,6 +15,8 @@ from mdstudio.engine.requests import Bbox
 from mdstudio.engine.spatial.axis import TURN, turns_onto
 
 Boxes = tuple[Array, Array, Array, Array]  # x0, y0, x1, y1, each (n,) float64; NaN touches nothing
+
+_MOST_TURNS = 10  # of a polygon of longitudes
 
 
 class Area(Protocol):
@@ -115,16 +118,20 @@ class Region:
         return west, south, east, north
 
     def touches(self, boxes: Boxes) -> Array:
+        x0, y0, _, _ = boxes
+        return self._touched(boxes, x0, y0, lambda rest: _box_polygons(*(side[rest] for side in boxes)))
+
+    def _touched(self, boxes: Boxes, x: Array, y: Array, shapes: Callable[[Array], Array]) -> Array:
+        """(n,) bool: cells that meet the area, by their envelopes, a point (x, y) of each, and the `shapes` of some."""
         import shapely
 
-        x0, y0, _, _ = boxes
-        hit = np.zeros(x0.size, bool)
+        hit = np.zeros(x.size, bool)
         for part, bounds in zip(self.parts, self._prepared.tolist(), strict=True):
             near = np.flatnonzero(Rectangle(tuple(bounds)).touches(boxes) & ~hit)
-            inside = shapely.intersects_xy(part, x0[near], y0[near])  # cheaper than a box, and enough
+            inside = shapely.intersects_xy(part, x[near], y[near])  # cheaper than a shape, and enough
             hit[near[inside]] = True
             rest = near[~inside]
-            hit[rest] = shapely.intersects(part, _box_polygons(tuple(side[rest] for side in boxes)))
+            hit[rest] = shapely.intersects(part, shapes(rest))
         return hit
 
     def covers(self, boxes: Boxes) -> Array:
@@ -132,24 +139,18 @@ class Region:
 
         if not self.single or not boxes[0].size:
             return np.zeros(boxes[0].size, bool)
-        assert self._prepared.size
-        return np.asarray(shapely.covers(self.parts[0], _box_polygons(boxes)), bool)
+        return np.asarray(shapely.covers(self.parts[0], _box_polygons(*boxes)), bool)
 
     def meets(self, x: Array, y: Array) -> Array:
-        import shapely
-
-        cells = ring_polygons(x, y)
-        boxes = (x.min(axis=1), y.min(axis=1), x.max(axis=1), y.max(axis=1)) if len(x) else (np.zeros(0),) * 4
-        hit = np.zeros(len(x), bool)
-        for part, bounds in zip(self.parts, self._prepared.tolist(), strict=True):
-            near = np.flatnonzero(Rectangle(tuple(bounds)).touches(boxes) & ~hit)
-            hit[near] = shapely.intersects(part, cells[near])
-        return hit
+        return self._touched(envelopes(x, y), x[:, 0], y[:, 0], lambda rest: ring_polygons(x[rest], y[rest]))
 
     def placed(self, wraps: bool, low: float, high: float) -> list[Area]:
         if not wraps:
             return [self]
-        return [self._moved(turn) for turn in turns_onto(self.bounds[0], self.bounds[2], low, high)]
+        west, _, east, _ = self.bounds
+        if east - west > _MOST_TURNS * TURN:
+            raise UsageError(f"{self} goes round the globe more than {_MOST_TURNS} times.")
+        return [self._moved(turn) for turn in turns_onto(west, east, low, high)]
 
     def _moved(self, turn: float) -> Region:
         """Moved along x, its corners rounded to float64."""
@@ -244,11 +245,20 @@ def ring_polygons(x: Array, y: Array) -> Array:
     return np.asarray(cells)
 
 
-def _box_polygons(boxes: Boxes) -> Array:
+def envelopes(x: Array, y: Array) -> Boxes:
+    """The envelopes (...) of rings of corners (..., k); NaN where a corner is."""
+    sides = [x[..., 0].copy(), y[..., 0].copy(), x[..., 0].copy(), y[..., 0].copy()]
+    for k in range(1, x.shape[-1]):  # several times faster than to reduce along the short last axis
+        for side, values, reduce in zip(sides, (x, y, x, y), (np.minimum, np.minimum, np.maximum, np.maximum),
+                                        strict=True):
+            reduce(side, values[..., k], out=side)
+    return sides[0], sides[1], sides[2], sides[3]
+
+
+def _box_polygons(x0: Array, y0: Array, x1: Array, y1: Array) -> Array:
     """(n,) shapely geometries of boxes; lines and points where they have no width."""
     import shapely
 
-    x0, y0, x1, y1 = boxes
     cells = np.asarray(shapely.box(x0, y0, x1, y1))
     flat = (x0 == x1) | (y0 == y1)
     cells[flat] = shapely.convex_hull(cells[flat])

@@ -77,7 +77,8 @@ class CellAxis:
             return np.full(points.size, -1, np.int64)
         safe = np.where(finite, points, points[finite][0])
         distance = np.full((safe.size, len(self)), np.inf)
-        for turn in self.turns(float(safe.min()) - TURN, float(safe.max()) + TURN):
+        turns = turns_of_points(safe, self.start - TURN, self.stop + TURN) if self.wraps else np.zeros((1, safe.size))
+        for turn in turns:
             moved = (safe + turn)[:, None]
             gap = np.maximum(np.maximum(self.low - moved, moved - self.high), 0.0)
             np.fmin(distance, gap, out=distance)
@@ -92,6 +93,14 @@ def turns_onto(start: float, stop: float, low: float, high: float) -> list[float
         return [0.0]
     first, last = int(np.floor((low - stop) / TURN)), int(np.ceil((high - start) / TURN))
     return sorted((k * TURN for k in range(first, last + 1)), key=abs)
+
+
+def turns_of_points(points: Array, low: float, high: float) -> Array:
+    """(k, n) multiples of 360 of which some bring each finite point onto [low, high], where any does."""
+    if not np.isfinite([low, high]).all():
+        return np.zeros((1, points.size))
+    first = np.floor((low - points) / TURN)
+    return np.asarray(TURN * (first + np.arange(np.ceil((high - low) / TURN) + 2)[:, None]))
 
 
 def _at_most(values: Array, bound: float, turn: float) -> Array:

@@ -1,4 +1,4 @@
-"""The cells of a grid against rectangles and points, for every kind of grid domain (P3, P4)."""
+"""The cells of a grid against rectangles, polygons and points, for every kind of grid domain (P3, P4)."""
 
 from __future__ import annotations
 
@@ -8,28 +8,32 @@ from functools import cached_property
 
 import numpy as np
 
-from mdstudio.engine.errors import UsageError
 from mdstudio.engine.model import Array, GridDomain
 from mdstudio.engine.requests import Bbox
+from mdstudio.engine.spatial.area import Area, Rectangle, empty_reason, query_area
 from mdstudio.engine.spatial.axis import CellAxis, cell_axis
 from mdstudio.engine.spatial.curvilinear import CurvilinearCells
+from mdstudio.engine.spatial.quad_tree import AxisTree, QuadTree
+from mdstudio.engine.spatial.tree import walk
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The cells that a rectangle found.
+    """The cells that an area found.
 
     Attributes:
         rows, columns: int64, ascending; the smallest block of rows and columns that holds every cell found. Columns of
-            a rectangle across the wrap of a longitude are not contiguous.
-        mask: (rows, columns) bool, read-only where every cell is found: which cells of the block belong.
+            an area across the wrap of a longitude are not contiguous.
+        mask: (rows, columns) bool, read-only: which cells of the block belong.
         empty_reason: why no cell was found, as a sentence; "" otherwise.
+        tested: cells that were tested one by one; the others were taken or left out by blocks.
     """
 
     rows: Array
     columns: Array
     mask: Array
     empty_reason: str = ""
+    tested: int = 0
 
 
 class GridGeometry:
@@ -37,7 +41,7 @@ class GridGeometry:
 
     A cell is the interval product of its row and column (regular, projected, rotated) or the quadrilateral of its four
     corners (curvilinear). Edges and corners are the source's where it has them, else half way between the centres. A
-    cell belongs to a rectangle when the two, both closed, meet (P3). Cost: one pass over the coordinates at first use.
+    cell belongs to an area when the two, both closed, meet (P3). Cost: one pass over the coordinates at first use.
     """
 
     def __init__(self, domain: GridDomain) -> None:
@@ -59,39 +63,52 @@ class GridGeometry:
         """The quadrilaterals of a curvilinear grid; None for other kinds."""
         return CurvilinearCells(self.domain) if self.domain.kind == "curvilinear" else None
 
-    def select(self, bbox: Bbox | None) -> Selection:
-        """The cells that the rectangle touches, its border included; None takes every cell.
+    def select(self, bbox: Bbox | None, polygon: str = "") -> Selection:
+        """The cells that the rectangle, or the POLYGON or MULTIPOLYGON in WKT, touches, its border included; all of
+        them without either.
 
-        Corners in any order, in the dataset's CRS; infinite ones leave a side open. On a longitude the rectangle is
-        taken at every whole turn: -10 .. 10 finds both ends of a 0..360 grid, 170 .. 190 both of a -180..180 grid, no
-        column twice. Raises `UsageError` for NaN.
+        In the dataset's CRS. Corners of a rectangle come in any order; infinite ones leave a side open. On a longitude
+        the area is taken at every whole turn: -10 .. 10 finds both ends of a 0..360 grid, 170 .. 190 both of a
+        -180..180 grid, no column twice. Raises `UsageError` for NaN and for what is no area.
+
+        A polygon walks the quad tree of the tiles and of the cells in them: blocks that it misses are left out, blocks
+        that a Polygon covers taken whole, only cells at its border tested one by one (P3).
         """
-        if bbox is None:
+        area = query_area(bbox, polygon)
+        if area is None:
             return _block(np.arange(self.domain.rows), np.arange(self.domain.columns))
-        if any(value != value for value in bbox):
-            raise UsageError(f"The rectangle {_corners(bbox)} has a corner that is no number.")
-        box = (min(bbox[0], bbox[2]), min(bbox[1], bbox[3]), max(bbox[0], bbox[2]), max(bbox[1], bbox[3]))
         if self.quads is not None:
-            return self._select_quads(self.quads, box)
-        rows = np.flatnonzero(self.y_axis.touched(box[1], box[3]))
-        columns = np.flatnonzero(self.x_axis.touched(box[0], box[2]))
+            found, tested = self.quads.touched(area)
+            return _selection(self.quads.tree, found, tested) or _nothing(
+                area, self.quads.extent, ("longitude", "latitude"), self.quads.wraps, tested)
+        return self._inside(area) if isinstance(area, Rectangle) else self._walked(area)
+
+    def _inside(self, box: Rectangle) -> Selection:
+        """A rectangle in straight rows and columns: exact at every turn."""
+        x0, y0, x1, y1 = box.bounds
+        rows = np.flatnonzero(self.y_axis.touched(y0, y1))
+        columns = np.flatnonzero(self.x_axis.touched(x0, x1))
         if rows.size and columns.size:
             return _block(rows, columns)
-        sides = [_beside("x", box[0], box[2], self.x_axis.start, self.x_axis.stop, self.x_axis.wraps)
-                 if not columns.size else "", _beside("y", box[1], box[3], self.y_axis.start, self.y_axis.stop, False)
-                 if not rows.size else ""]
-        return _nothing(box, sides)
+        return _nothing(box, self._extent, ("x", "y"), self.x_axis.wraps, 0)
 
-    def _select_quads(self, quads: CurvilinearCells, box: Bbox) -> Selection:
-        touched = quads.touched(box)
-        rows, columns = np.flatnonzero(touched.any(axis=1)), np.flatnonzero(touched.any(axis=0))
-        if not rows.size:
-            x0, y0, x1, y1 = quads.extent
-            return _nothing(box, [_beside("longitude", box[0], box[2], x0, x1, quads.wraps),
-                                  _beside("latitude", box[1], box[3], y0, y1, False)])
-        mask = touched[np.ix_(rows, columns)]
-        mask.setflags(write=False)
-        return Selection(rows, columns, mask)
+    def _walked(self, area: Area) -> Selection:
+        found: list[tuple[int, Array]] = []
+        tested = 0
+        for place in area.placed(self.x_axis.wraps, self.x_axis.start, self.x_axis.stop):
+            walked = walk(self._tree, place)
+            found += [*walked.whole, (0, walked.border)]  # a cell is its envelope
+            tested += walked.tested
+        return _selection(self._tree, found, tested) or _nothing(
+            area, self._extent, ("x", "y"), self.x_axis.wraps, tested)
+
+    @cached_property
+    def _tree(self) -> AxisTree:
+        return AxisTree((self.x_axis.low, self.x_axis.high), (self.y_axis.low, self.y_axis.high))
+
+    @property
+    def _extent(self) -> Bbox:
+        return self.x_axis.start, self.y_axis.start, self.x_axis.stop, self.y_axis.stop
 
     def locate(self, points: Sequence[tuple[float, float]] | Array, nearest: bool = False) -> Array:
         """(n, 2) int64 row and column of the cell that holds each (x, y) point; -1, -1 for a point outside.
@@ -134,27 +151,16 @@ def _block(rows: Array, columns: Array) -> Selection:
     return Selection(rows.astype(np.int64), columns.astype(np.int64), every)
 
 
-def _nothing(box: Bbox, sides: list[str]) -> Selection:
+def _selection(tree: QuadTree, found: list[tuple[int, Array]], tested: int) -> Selection | None:
+    """The cells of nodes; None where there is none."""
+    rows, columns, mask = tree.block(found)
+    mask.setflags(write=False)
+    return Selection(rows, columns, mask, "", tested) if rows.size else None
+
+
+def _nothing(area: Area, extent: Bbox, names: tuple[str, str], wraps: bool, tested: int) -> Selection:
     none = np.zeros(0, np.int64)
-    where = " and ".join(side for side in sides if side) or "touches none of its cells"
-    return Selection(none, none, np.zeros((0, 0), bool), f"The rectangle {_corners(box)} {where}.")
-
-
-def _corners(box: Bbox) -> str:
-    return f"{box[0]:.10g}, {box[1]:.10g} .. {box[2]:.10g}, {box[3]:.10g}"
-
-
-def _beside(name: str, start: float, stop: float, low: float, high: float, wraps: bool) -> str:
-    """On which side of the grid a range lies; "" where it does not miss the grid's extent."""
-    extent = f"({name} from {low:.10g} to {high:.10g})"
-    before, after = ("west", "east") if name in ("x", "longitude") else ("south", "north")
-    if low != low:
-        return f"meets a grid without any {name} coordinate"
-    if wraps:
-        return f"lies beside the grid {extent}"
-    if stop < low:
-        return f"lies {before} of the grid {extent}"
-    return f"lies {after} of the grid {extent}" if start > high else ""
+    return Selection(none, none, np.zeros((0, 0), bool), empty_reason(area, "grid", extent, names, wraps), tested)
 
 
 def _typical_step(values: Array, other: Array) -> float:

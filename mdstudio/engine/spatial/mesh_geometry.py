@@ -10,12 +10,11 @@ import numpy as np
 
 from mdstudio.engine.model import Array, MeshDomain
 from mdstudio.engine.requests import Bbox
-from mdstudio.engine.spatial.area import empty_reason, query_area, ring_polygons
-from mdstudio.engine.spatial.axis import turns_onto
+from mdstudio.engine.spatial.area import empty_reason, envelopes, query_area
 from mdstudio.engine.spatial.corners import cell_corners
 from mdstudio.engine.spatial.mesh_index import element_centres
 from mdstudio.engine.spatial.nearest import NearestPlace, in_space
-from mdstudio.engine.spatial.tree import RunTree, around_points, walk
+from mdstudio.engine.spatial.tree import RunTree, first_holding, walk
 
 _AT_ONCE = 1_000_000  # elements
 _POINTS_AT_ONCE = 4096
@@ -70,8 +69,7 @@ class MeshGeometry:
         sides = tuple(np.empty(self.domain.elements) for _ in range(4))
         for at in range(0, self.domain.elements, _AT_ONCE):
             part = np.arange(at, min(at + _AT_ONCE, self.domain.elements))
-            x, y = self.corners(part)
-            for side, values in zip(sides, (x.min(axis=1), y.min(axis=1), x.max(axis=1), y.max(axis=1)), strict=True):
+            for side, values in zip(sides, envelopes(*self.corners(part)), strict=True):
                 side[part] = values
         return RunTree((sides[0], sides[1], sides[2], sides[3]))
 
@@ -113,24 +111,11 @@ class MeshGeometry:
         finite = np.flatnonzero(np.isfinite(places).all(axis=1))
         for at in range(0, finite.size, _POINTS_AT_ONCE):
             part = finite[at:at + _POINTS_AT_ONCE]
-            found[part] = self._containing(places[part, 0], places[part, 1])
+            found[part] = first_holding(self.tree, self.corners, places[part, 0], places[part, 1], self.wraps)
         outside = finite[found[finite] < 0]
         if nearest and outside.size:
             found[outside] = self._centres.find(in_space(places[outside, 0], places[outside, 1], self.wraps))
         return found
-
-    def _containing(self, x: Array, y: Array) -> Array:
-        """(n,) smallest number of the elements that hold finite points, -1 where none does."""
-        import shapely
-
-        found = np.full(x.size, self.domain.elements, np.int64)
-        turns = turns_onto(float(x.min()), float(x.max()), self.extent[0], self.extent[2]) if self.wraps else [0.0]
-        for turn in turns:
-            point, element = around_points(self.tree, x + turn, y)
-            cells = ring_polygons(*self.corners(element))
-            held = shapely.intersects(cells, shapely.points(x[point] + turn, y[point]))
-            np.minimum.at(found, point[held], element[held])
-        return np.where(found == self.domain.elements, -1, found)
 
     @cached_property
     def _centres(self) -> NearestPlace:

@@ -6,13 +6,15 @@ that only touches the last cell of a node touches its envelope too, also where c
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from mdstudio.engine.model import Array
-from mdstudio.engine.spatial.area import Area, Boxes
+from mdstudio.engine.spatial.area import Area, Boxes, ring_polygons
+from mdstudio.engine.spatial.axis import turns_of_points
 
 _AT_ONCE = 1 << 18  # nodes tested in one call; bounds the memory of a walk
 
@@ -25,7 +27,7 @@ class Tree(Protocol):
         """Levels."""
 
     def top(self) -> Array:
-        """All nodes of the highest level."""
+        """The one node of the highest level."""
 
     def boxes(self, level: int, nodes: Array) -> Boxes:
         """Envelopes of nodes, NaN where no cell with coordinates is."""
@@ -87,6 +89,25 @@ def around_points(tree: Tree, x: Array, y: Array) -> tuple[Array, Array]:
             point = point[parent]
     order = np.lexsort((node, point))
     return point[order], node[order]
+
+
+def first_holding(
+    tree: Tree, corners: Callable[[Array], tuple[Array, Array]], x: Array, y: Array, wraps: bool
+) -> Array:
+    """(n,) int64 smallest number of the cells that hold finite points, borders included, a longitude at any whole turn;
+    -1 where none does. `corners` gives the rings (m, k) of cells."""
+    import shapely
+
+    found = np.full(x.size, -1, np.int64)
+    low, _, high, _ = (float(side[0]) for side in tree.boxes(tree.height - 1, tree.top()))
+    for turn in turns_of_points(x, low, high) if wraps else np.zeros((1, x.size)):
+        moved = x + turn
+        point, cell = around_points(tree, moved, y)
+        held = shapely.intersects(ring_polygons(*corners(cell)), shapely.points(moved[point], y[point]))
+        point, first = np.unique(point[held], return_index=True)  # the pairs are sorted: the smallest cell comes first
+        cell = cell[held][first]
+        found[point] = np.where(found[point] < 0, cell, np.minimum(found[point], cell))
+    return found
 
 
 class RunTree:
