@@ -16,6 +16,7 @@ from mdstudio.engine.storage.protocol import (
     RangeRead,
 )
 from mdstudio.engine.storage.ranges import plan_requests
+from mdstudio.engine.storage.resolving import write_resolved
 from mdstudio.engine.storage.wrappers import CachingStorage, CountingStorage, Counts, Wrapper
 
 __all__ = [
@@ -35,4 +36,5 @@ __all__ = [
     "open_storage",
     "plan_requests",
     "redact",
+    "write_resolved",
 ]

@@ -21,7 +21,7 @@ from mdstudio.engine.storage.azure import AzureStorage
 from mdstudio.engine.storage.azure_sending import PAUSES
 from tests.azurite import ACCOUNT, KEY, Azurite
 from tests.engine.storage.conformance import commit
-from tests.engine.storage.faults import BUSY, CUT, LOST, SHORT, FaultyProxy, faulty_proxy
+from tests.faults.proxy import BUSY, CUT, LOST, SHORT, FaultyProxy, faulty_proxy
 
 pytestmark = pytest.mark.azure
 

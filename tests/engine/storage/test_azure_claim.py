@@ -20,7 +20,7 @@ from mdstudio.engine.storage import azure_claim, open_storage
 from mdstudio.engine.storage.azure import AzureStorage
 from tests.azurite import ACCOUNT, Azurite
 from tests.engine.made_datasets import item_storage, same_bits, smooth, write
-from tests.engine.storage.faults import BUSY, LOST, FaultyProxy, faulty_proxy
+from tests.faults.proxy import BUSY, LOST, FaultyProxy, faulty_proxy
 
 pytestmark = [pytest.mark.azure, pytest.mark.rule("D15")]
 

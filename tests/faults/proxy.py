@@ -3,33 +3,69 @@
 from __future__ import annotations
 
 import http.client
+import socket
+import struct
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from tests.azurite import ACCOUNT, connection_string
+from tests.faults.ways import Plan, Way
 
 BUSY, LOST = "busy", "lost"  # 503 before the effect; no answer after it
 CUT, SHORT = "cut", "short"  # half an answer, the connection cut; half an answer that claims to be all
+RESET, STALL = "reset", "stall"  # the connection ends before the effect; half an answer, then silence for a while
+
+STALL_SECONDS = 1.5
+OF_HTTP = tuple(Way)  # all of them can happen on the wire
+_STATUS = {
+    Way.BUSY: (503, "ServerBusy"), Way.BUSY_AFTER: (500, "InternalError"), Way.RANGE: (416, "InvalidRange"),
+    Way.CHANGED: (412, "ConditionNotMet"), Way.CHANGED_AFTER: (412, "ConditionNotMet"),
+    Way.EXISTS: (409, "BlobAlreadyExists"), Way.EXISTS_AFTER: (409, "BlobAlreadyExists"),
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the proxy says: of itself instead of the service, or (`after`) when the service has done it."""
+
+    status: int
+    code: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    after: bool = False
+
+
+Fault = str | Answer  # "" for none
 
 
 class FaultyProxy:
-    """Passes requests on; `faults` says what to do with the next ones whose request line holds `match`."""
+    """Passes requests on; `faults` says what to do with the next ones whose request line holds `match`, else `plan`
+    which one fails. `everything` is what it does with all of them."""
 
     def __init__(self, port: int) -> None:
-        self.faults: list[str] = []
+        self.plan: Plan | None = None
+        self.everything: Fault = ""
+        self.faults: list[Fault] = []
         self.match = ""
         self.seen: list[str] = []  # the request lines that matched
         self._target = port
         self._lock = threading.Lock()
 
-    def break_next(self, match: str, *faults: str) -> None:
+    def break_next(self, match: str, *faults: Fault) -> None:
         with self._lock:
             self.match, self.faults, self.seen = match, list(faults), []
 
-    def fault(self, line: str) -> str:
+    def fault(self, handler: BaseHTTPRequestHandler) -> Fault:
+        line = f"{handler.command} {handler.path}"
         with self._lock:
+            if self.everything:
+                return self.everything
+            plan = self.plan
+            if plan is not None:
+                return _fault_of(plan.way) if _can(plan.way, handler) and plan.hits() else ""
             if self.match not in line:
                 return ""
             self.seen.append(line)
@@ -50,6 +86,36 @@ class FaultyProxy:
             connection.close()
 
 
+def _can(way: Way, handler: BaseHTTPRequestHandler) -> bool:
+    """Whether a request can fail in this way; a create of the lock is no call of the storage, but one on the wire."""
+    reads = handler.command == "GET"
+    match way:
+        case Way.SHORT | Way.CUT:
+            return reads
+        case Way.RANGE:
+            return reads and "x-ms-range" in handler.headers
+        case Way.CHANGED | Way.CHANGED_AFTER:
+            return "If-Match" in handler.headers
+        case Way.EXISTS | Way.EXISTS_AFTER:
+            return "If-None-Match" in handler.headers
+    return True
+
+
+def _fault_of(way: Way) -> Fault:
+    match way:
+        case Way.BEFORE:
+            return RESET
+        case Way.LOST:
+            return LOST
+        case Way.SHORT:
+            return SHORT
+        case Way.CUT:
+            return CUT
+    status, code = _STATUS[way]
+    headers = (("Retry-After", "1"),) if status == 503 else ()
+    return Answer(status, code, headers, after=way in (Way.BUSY_AFTER, Way.CHANGED_AFTER, Way.EXISTS_AFTER))
+
+
 @contextmanager
 def faulty_proxy(port: int) -> Iterator[tuple[FaultyProxy, str]]:
     """The proxy and the connection string that leads through it."""
@@ -59,17 +125,24 @@ def faulty_proxy(port: int) -> Iterator[tuple[FaultyProxy, str]]:
         protocol_version = "HTTP/1.1"
 
         def handle_request(self) -> None:
-            fault = proxy.fault(f"{self.command} {self.path}")
+            fault = proxy.fault(self)
             if fault == BUSY:
+                fault = Answer(503, "ServerBusy")
+            if fault == RESET:
                 self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                self.send_response(503)
-                self.send_header("x-ms-error-code", "ServerBusy")
-                self.send_header("Content-Length", "0")
-                self.end_headers()
+                self.close_connection = True
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                return
+            if isinstance(fault, Answer) and not fault.after:
+                self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                self.answer(fault)
                 return
             status, headers, body = proxy.forward(self)
             if fault == LOST:
                 self.close_connection = True
+                return
+            if isinstance(fault, Answer):
+                self.answer(fault)
                 return
             if fault == SHORT:
                 body = body[: len(body) // 2]
@@ -80,11 +153,21 @@ def faulty_proxy(port: int) -> Iterator[tuple[FaultyProxy, str]]:
             if self.command != "HEAD" and not any(key.lower() == "content-length" for key, _ in headers):
                 self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            if fault == CUT:
+            if fault in (CUT, STALL):
                 self.close_connection = True
                 self.wfile.write(body[: len(body) // 2])
+                self.wfile.flush()
+                time.sleep(STALL_SECONDS if fault == STALL else 0)
             elif self.command != "HEAD":
                 self.wfile.write(body)
+
+        def answer(self, answer: Answer) -> None:
+            self.send_response(answer.status)
+            self.send_header("x-ms-error-code", answer.code)
+            for key, value in answer.headers:
+                self.send_header(key, value)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
 
         def log_message(self, *arguments: object) -> None:
             pass

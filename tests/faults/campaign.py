@@ -1,0 +1,237 @@
+"""Campaigns of faults: call n of an operation fails, n = 1, 2, ... until none does any more, in every way.
+
+After each fault whoever reads finds the dataset as it was before or as the operation makes it, and the operation run
+again completes, with the very blobs of a run without faults.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from azure.core.exceptions import AzureError
+from azure.storage.blob import BlobLeaseClient, ContainerClient
+
+from mdstudio.engine.dataset import Dataset
+from mdstudio.engine.errors import MdError, NotADatasetError, NotFoundError
+from mdstudio.engine.requests import MapRequest
+from mdstudio.engine.storage import BlobStorage, FolderStorage
+from mdstudio.engine.storage.azure import AzureStorage
+from tests.azurite import Azurite
+from tests.faults.proxy import OF_HTTP, FaultyProxy, faulty_proxy
+from tests.faults.ways import OF_STORAGE, FaultyStorage, Plan, Way
+
+State = tuple[object, ...] | None  # all that a reader sees; None: no dataset
+
+
+@dataclass(frozen=True)
+class Operation:
+    """An operation under test.
+
+    Attributes:
+        prepare: makes what is there before.
+        run: the operation itself.
+        refused_when_done: what it may raise when it is run again after it had completed.
+        kept: whether a run again leaves the very same blobs as one without faults (a replace goes on counting).
+    """
+
+    name: str
+    prepare: Callable[[BlobStorage], object]
+    run: Callable[[BlobStorage], object]
+    refused_when_done: tuple[type[MdError], ...] = ()
+    kept: bool = True
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Place:
+    """A fresh place: as the operation has it, `faulty`, and as everybody else does."""
+
+    storage: BlobStorage
+    faulty: BlobStorage
+    fail: Callable[[Plan | None], None]
+    free: Callable[[], None]
+    left: Callable[[], list[str]]
+
+
+class Ground(Protocol):
+    """Where campaigns run."""
+
+    ways: tuple[Way, ...]
+
+    def place(self) -> Place:
+        """A new, empty place; that of before is gone."""
+
+
+class FolderGround:
+    """A local folder; the calls of the storage fail."""
+
+    ways = OF_STORAGE
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def place(self) -> Place:
+        shutil.rmtree(self._root, ignore_errors=True)
+        storage = FolderStorage(self._root / "place")
+        faulty = FaultyStorage(storage)
+
+        def fail(plan: Plan | None) -> None:
+            faulty.plan = plan
+
+        def left() -> list[str]:
+            return sorted(str(path.relative_to(self._root)) for path in self._root.rglob("*") if path.is_file())
+
+        return Place(storage, faulty, fail, lambda: None, left)
+
+
+class AzureGround:
+    """A container of the emulator; requests fail on the wire."""
+
+    ways = OF_HTTP
+
+    def __init__(self, container: ContainerClient, through: ContainerClient, proxy: FaultyProxy) -> None:
+        self._container, self._through, self._proxy = container, through, proxy
+        self._count = 0
+
+    def place(self) -> Place:
+        self._count += 1
+        prefix = f"place{self._count}"
+        storage = AzureStorage(self._container, prefix, f"az://test/{prefix}")
+        faulty = AzureStorage(self._through, prefix, f"az://test/{prefix}", sleep=lambda seconds: None)
+
+        def free() -> None:
+            with contextlib.suppress(AzureError):  # as the minute of a lease that nobody renews
+                BlobLeaseClient(self._container.get_blob_client(f"{prefix}/dataset.lock")).break_lease(0)
+
+        def fail(plan: Plan | None) -> None:
+            self._proxy.plan = plan
+
+        def left() -> list[str]:
+            found = self._container.list_blobs(f"{prefix}/", include=["uncommittedblobs"])
+            return sorted(blob.name.removeprefix(prefix) for blob in found)
+
+        return Place(storage, faulty, fail, free, left)
+
+
+@contextlib.contextmanager
+def azure_ground(azurite: Azurite) -> Iterator[AzureGround]:
+    """A new container, with and without faults."""
+    name = azurite.new_container()
+    options = {"retry_total": 0, "connection_timeout": 20, "read_timeout": 60}
+    with (
+        faulty_proxy(azurite.port) as (proxy, connection),
+        ContainerClient.from_connection_string(azurite.connection_string, name, **options) as container,
+        ContainerClient.from_connection_string(connection, name, **options) as through,
+    ):
+        yield AzureGround(container, through, proxy)
+
+
+def seen(storage: BlobStorage) -> State:
+    """All that a reader sees: every value of every item, and what the dataset says of itself."""
+    try:
+        dataset = Dataset.open(storage)
+    except NotFoundError:
+        return None
+    except NotADatasetError:
+        assert not storage.exists("dataset.json"), "a torn dataset.json"
+        return None
+    metadata = dataset.metadata
+    found: list[object] = [metadata.name, tuple(metadata.times.microseconds.tolist()), metadata.storage]
+    for item in metadata.items:
+        found.append(item)
+        for layer in item.layer_ids():
+            for time in range(len(metadata.times)):
+                request = MapRequest(item.name, time) if layer < 0 else MapRequest(item.name, time, layer=layer)
+                values = dataset.map(request).stored
+                found.append((item.name, layer, time, str(values.dtype), values.shape, values.tobytes()))
+    return tuple(found)
+
+
+@dataclass
+class Report:
+    """What a campaign did: faults injected by way, and how many of them the operation bore."""
+
+    faults: dict[Way, int] = field(default_factory=dict)
+    borne: dict[Way, int] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return ", ".join(f"{way.name} {count} ({self.borne[way]} borne)" for way, count in self.faults.items())
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Before and after, as a run without faults has them; `left` are all blobs and files of after."""
+
+    old: State
+    new: State
+    left: list[str]
+
+
+def expected(ground: Ground, operation: Operation) -> Expected:
+    """Run the operation without faults."""
+    place = ground.place()
+    operation.prepare(place.storage)
+    old = seen(place.storage)
+    operation.run(place.storage)
+    new = seen(place.storage)
+    assert old != new, "the operation changes nothing"
+    return Expected(old, new, place.left())
+
+
+def campaign(ground: Ground, operation: Operation, *, every: int = 1, ways: tuple[Way, ...] = ()) -> Report:
+    """Fail every call in every way, or (`every` > 1) the first and every so-manieth one after it."""
+    wanted = expected(ground, operation)
+    report = Report()
+    for start, way in enumerate(ways or ground.ways):
+        report.faults[way] = report.borne[way] = 0
+        number = 1 + start % min(every, 3)
+        while (borne := fault(ground, operation, wanted, Plan(way, number))) is not None:
+            report.faults[way] += 1
+            report.borne[way] += borne
+            number += every
+    return report
+
+
+def fault(ground: Ground, operation: Operation, wanted: Expected, plan: Plan) -> bool | None:
+    """One fault and what must hold after it; whether the operation bore it, None where there is no such call."""
+    place = ground.place()
+    operation.prepare(place.storage)
+    place.fail(plan)
+    error: MdError | None = None
+    try:
+        operation.run(place.faulty)
+    except MdError as raised:  # anything else is a bug
+        error = raised
+    finally:
+        place.fail(None)
+    said = f"{operation.name}: {plan.way.name} {plan.number}: {error!r}"
+    if not plan.fired:
+        assert error is None, said
+        return None
+    found = seen(place.storage)
+    assert found in (wanted.old, wanted.new), f"{said}: torn"
+    assert error is not None or found == wanted.new, f"{said}: it succeeded without an effect"
+    place.free()
+    complete(operation, place, wanted, found, said)
+    return error is None
+
+
+def complete(operation: Operation, place: Place, wanted: Expected, found: State, said: str) -> None:
+    """Run the operation again; it must end in what it makes, with nothing left over."""
+    try:
+        operation.run(place.storage)
+    except operation.refused_when_done:
+        assert found == wanted.new, f"{said}: it cannot be run again"
+    except MdError as error:
+        raise AssertionError(f"{said}: it cannot be run again: {error!r}") from error
+    assert seen(place.storage) == wanted.new, f"{said}: run again, it made something else"
+    if operation.kept:
+        left = [name for name in place.left() if not name.endswith("/dataset.lock")]
+        assert left == wanted.left, f"{said}: left over: {sorted(set(left) ^ set(wanted.left))}"
