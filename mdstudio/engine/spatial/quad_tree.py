@@ -92,7 +92,8 @@ class AxisTree(QuadTree):
         return x0[column], y0[row], x1[column], y1[row]
 
     def known(self, rows: slice, columns: slice) -> Array:
-        across, up = np.isfinite(self._x[0][0][columns]), np.isfinite(self._y[0][0][rows])
+        across, up = (np.isfinite(low[part] + high[part])
+                      for (low, high), part in ((self._x[0], columns), (self._y[0], rows)))
         found: Array = up[:, None] & across
         return found
 
