@@ -8,6 +8,7 @@
 #include <Python.h>
 
 #include "_native_bind.h"
+#include "_native_bind_block.h"
 #include "_native_bind_masks.h"
 #include "_native_origins.h"
 
@@ -259,100 +260,6 @@ static PyObject *py_byte_sum(PyObject *self, PyObject *args)
     return byte_planes(args, 1);
 }
 
-/* What the three unpackers share: their first arguments, and the run. */
-typedef struct {
-    Py_buffer planes, out;
-    int count, width, predictor, size;
-    Py_ssize_t rows, columns;
-} Unpack;
-
-static int unpack_ok(const Unpack *u)
-{
-    if (!shape_ok(u->rows, u->columns, u->predictor, u->width))
-        return 0;
-    if (!bits_of_size(u->size) || u->count < 0 || u->count > u->width)
-        return refuse("the planes are out of range");
-    Py_ssize_t n = u->rows * u->columns;
-    return holds(&u->planes, n * u->count, 1, 0) && holds(&u->out, n, u->size, 0);
-}
-
-static PyObject *run_unpack(const Unpack *u, Sink *sink)
-{
-    int done = 0;
-    if (!sink->emit) {
-        refuse("the integers are wider than the elements");
-        return NULL;
-    }
-    sink->out = u->out.buf;
-    Py_BEGIN_ALLOW_THREADS
-    done = inverse(u->planes.buf, u->count, u->width, (size_t)u->rows, (size_t)u->columns, u->predictor, sink);
-    Py_END_ALLOW_THREADS
-    return done < 0 ? PyErr_NoMemory() : PyBool_FromLong(done);
-}
-
-#define UNPACK_ARGUMENTS &u.planes, &u.count, &u.width, &u.rows, &u.columns, &u.predictor, &u.out, &u.size
-
-static PyObject *py_unpack_keys(PyObject *self, PyObject *args)
-{
-    Unpack u;
-    Sink sink = {0};
-    int kind;
-    unsigned long long base;
-    PyObject *result = NULL;
-    (void)self;
-    if (!PyArg_ParseTuple(args, "y*iinniw*iiKi", UNPACK_ARGUMENTS, &kind, &base, &sink.shift))
-        return NULL;
-    if (unpack_ok(&u) && type_ok(u.size, kind) && shift_ok(sink.shift, u.size)) {
-        sink.emit = key_emit_of(u.size, u.width, kind);
-        sink.base = base;
-        result = run_unpack(&u, &sink);
-    }
-    PyBuffer_Release(&u.planes);
-    PyBuffer_Release(&u.out);
-    return result;
-}
-
-static PyObject *py_unpack_table(PyObject *self, PyObject *args)
-{
-    Unpack u;
-    Sink sink = {0};
-    Py_buffer table;
-    PyObject *result = NULL;
-    (void)self;
-    if (!PyArg_ParseTuple(args, "y*iinniw*iy*", UNPACK_ARGUMENTS, &table))
-        return NULL;
-    if (unpack_ok(&u) && holds(&table, table.len / u.size, u.size, 0)) {
-        sink.emit = table_emit_of(u.size, u.width);
-        sink.table = table.buf;
-        sink.entries = (size_t)(table.len / u.size);
-        result = run_unpack(&u, &sink);
-    }
-    PyBuffer_Release(&u.planes);
-    PyBuffer_Release(&u.out);
-    PyBuffer_Release(&table);
-    return result;
-}
-
-static PyObject *py_unpack_lattice(PyObject *self, PyObject *args)
-{
-    Unpack u;
-    Sink sink = {0};
-    long long base;
-    PyObject *result = NULL;
-    (void)self;
-    if (!PyArg_ParseTuple(args, "y*iinniw*iidddL", UNPACK_ARGUMENTS, &sink.arithmetic, &sink.scale, &sink.offset,
-                          &sink.factor, &base))
-        return NULL;
-    if (unpack_ok(&u) && lattice_ok(u.size, sink.arithmetic)) {
-        sink.emit = lattice_emit_of(u.size, u.width);
-        sink.first = (double)base;
-        result = run_unpack(&u, &sink);
-    }
-    PyBuffer_Release(&u.planes);
-    PyBuffer_Release(&u.out);
-    return result;
-}
-
 static PyMethodDef methods[] = {
     {"key_range", py_key_range, METH_VARARGS, NULL},
     {"key_map", py_key_map, METH_VARARGS, NULL},
@@ -368,6 +275,8 @@ static PyMethodDef methods[] = {
     {"unpack_keys", py_unpack_keys, METH_VARARGS, NULL},
     {"unpack_table", py_unpack_table, METH_VARARGS, NULL},
     {"unpack_lattice", py_unpack_lattice, METH_VARARGS, NULL},
+    {"decode_block", (PyCFunction)(void (*)(void))py_decode_block, METH_FASTCALL, NULL},
+    {"use_avx2", py_use_avx2, METH_O, NULL},
     {"mask_count", py_mask_count, METH_VARARGS, NULL},
     {"mask_make", py_mask_make, METH_VARARGS, NULL},
     {"mask_check", py_mask_check, METH_VARARGS, NULL},
@@ -381,6 +290,7 @@ static PyMethodDef methods[] = {
 static int execute(PyObject *module)
 {
     make_log2_table(); /* the same values every time */
+    inverse_of_here = md_has_avx2() ? md_inverse_avx2 : md_inverse_plain;
     return PyModule_AddStringConstant(module, "NAME", "native");
 }
 

@@ -3,6 +3,7 @@
 #define MD_NATIVE_BIND_H
 
 #include "_native_lattice.h"
+#include "_native_maps.h"
 #include "_native_masks.h"
 
 static int refuse(const char *message)

@@ -1,4 +1,4 @@
-/* Maps between elements and integers: keys (INT, FORD), the table of a dictionary, the lattice of quantised floats. */
+/* Maps from elements to integers: keys (INT, FORD) and the table of a dictionary. */
 #ifndef MD_NATIVE_MAPS_H
 #define MD_NATIVE_MAPS_H
 
@@ -15,15 +15,6 @@
         if (kind == SIGNED)                                                                                           \
             return (X)(x ^ sign);                                                                                     \
         return (X)(x ^ (X)((X)(0 - (X)(x >> (N - 1))) | sign));                                                       \
-    }                                                                                                                 \
-    ALWAYS_INLINE X unkey_##N(X k, int kind)                                                                          \
-    {                                                                                                                 \
-        const X sign = (X)((X)1 << (N - 1));                                                                          \
-        if (kind == UNSIGNED)                                                                                         \
-            return k;                                                                                                 \
-        if (kind == SIGNED)                                                                                           \
-            return (X)(k ^ sign);                                                                                     \
-        return (X)(k ^ (X)((X)~(X)(0 - (X)(k >> (N - 1))) | sign));                                                   \
     }                                                                                                                 \
     ALWAYS_INLINE void range_kind_##N(const X *x, size_t n, int kind, X *low, X *high, X *any)                        \
     {                                                                                                                 \
@@ -88,32 +79,6 @@ ALWAYS_INLINE uint64_t key_at(const void *src, size_t i, int size, int kind)
         else                                                                                                           \
             for (size_t i = 0; i < n; i++)                                                                             \
                 k[i] = (K)(X)((X)(key_##N(x[i], FLOAT) >> shift) - first);                                             \
-    }                                                                                                                  \
-    ALWAYS_INLINE int emit_kind_##N##_##M(const Sink *s, const K *RESTRICT k, size_t at, size_t m, int kind)           \
-    {                                                                                                                  \
-        X *RESTRICT to = (X *)s->out + at;                                                                             \
-        X base = (X)((X)s->base >> s->shift);                                                                          \
-        if (s->shift) {                                                                                                \
-            X kept = (X)((X)~(X)0 << s->shift);                                                                        \
-            for (size_t i = 0; i < m; i++)                                                                             \
-                to[i] = (X)(unkey_##N((X)((X)((X)k[i] + base) << s->shift), kind) & kept);                             \
-        } else {                                                                                                       \
-            for (size_t i = 0; i < m; i++)                                                                             \
-                to[i] = unkey_##N((X)((X)k[i] + base), kind);                                                          \
-        }                                                                                                              \
-        return 1;                                                                                                      \
-    }                                                                                                                  \
-    static int emit_unsigned_##N##_##M(const Sink *s, const void *k, size_t at, size_t m)                              \
-    {                                                                                                                  \
-        return emit_kind_##N##_##M(s, k, at, m, UNSIGNED);                                                             \
-    }                                                                                                                  \
-    static int emit_signed_##N##_##M(const Sink *s, const void *k, size_t at, size_t m)                                \
-    {                                                                                                                  \
-        return emit_kind_##N##_##M(s, k, at, m, SIGNED);                                                               \
-    }                                                                                                                  \
-    static int emit_float_##N##_##M(const Sink *s, const void *k, size_t at, size_t m)                                 \
-    {                                                                                                                  \
-        return emit_kind_##N##_##M(s, k, at, m, FLOAT);                                                                \
     }
 
 DEFINE_KEY_PAIR(8, uint8_t, 8, uint8_t)
@@ -129,8 +94,6 @@ DEFINE_KEY_PAIR(64, uint64_t, 64, uint64_t)
 
 typedef void (*KeyMap)(const void *x, size_t n, int kind, uint64_t base, int shift, void *k);
 
-#define PAIR(size, width) ((size) * 16 + (width))
-
 static KeyMap key_map_of(int size, int width) /* NULL where the integers are wider than the elements */
 {
     switch (PAIR(size, width)) {
@@ -144,68 +107,6 @@ static KeyMap key_map_of(int size, int width) /* NULL where the integers are wid
     case PAIR(8, 2): return map_64_16;
     case PAIR(8, 4): return map_64_32;
     case PAIR(8, 8): return map_64_64;
-    default: return NULL;
-    }
-}
-
-#define EMIT_OF(N, M) \
-    (kind == UNSIGNED ? emit_unsigned_##N##_##M : kind == SIGNED ? emit_signed_##N##_##M : emit_float_##N##_##M)
-
-static Emit key_emit_of(int size, int width, int kind)
-{
-    switch (PAIR(size, width)) {
-    case PAIR(1, 1): return EMIT_OF(8, 8);
-    case PAIR(2, 1): return EMIT_OF(16, 8);
-    case PAIR(2, 2): return EMIT_OF(16, 16);
-    case PAIR(4, 1): return EMIT_OF(32, 8);
-    case PAIR(4, 2): return EMIT_OF(32, 16);
-    case PAIR(4, 4): return EMIT_OF(32, 32);
-    case PAIR(8, 1): return EMIT_OF(64, 8);
-    case PAIR(8, 2): return EMIT_OF(64, 16);
-    case PAIR(8, 4): return EMIT_OF(64, 32);
-    case PAIR(8, 8): return EMIT_OF(64, 64);
-    default: return NULL;
-    }
-}
-
-/* ---- tables: rank -> element ---- */
-
-#define DEFINE_TABLE(N, X, M, K)                                                                                      \
-    static int emit_table_##N##_##M(const Sink *s, const void *from, size_t at, size_t m)                             \
-    {                                                                                                                 \
-        const K *RESTRICT k = (const K *)from;                                                                        \
-        const X *RESTRICT table = (const X *)s->table;                                                                \
-        X *RESTRICT to = (X *)s->out + at;                                                                            \
-        K most = 0;                                                                                                   \
-        for (size_t i = 0; i < m; i++)                                                                                \
-            most = k[i] > most ? k[i] : most;                                                                         \
-        if (most >= s->entries)                                                                                       \
-            return 0;                                                                                                 \
-        for (size_t i = 0; i < m; i++)                                                                                \
-            to[i] = table[k[i]];                                                                                      \
-        return 1;                                                                                                     \
-    }
-
-DEFINE_TABLE(8, uint8_t, 8, uint8_t)
-DEFINE_TABLE(8, uint8_t, 16, uint16_t)
-DEFINE_TABLE(16, uint16_t, 8, uint8_t)
-DEFINE_TABLE(16, uint16_t, 16, uint16_t)
-DEFINE_TABLE(32, uint32_t, 8, uint8_t)
-DEFINE_TABLE(32, uint32_t, 16, uint16_t)
-DEFINE_TABLE(64, uint64_t, 8, uint8_t)
-DEFINE_TABLE(64, uint64_t, 16, uint16_t)
-
-static Emit table_emit_of(int size, int width)
-{
-    switch (PAIR(size, width)) {
-    case PAIR(1, 1): return emit_table_8_8;
-    case PAIR(1, 2): return emit_table_8_16;
-    case PAIR(2, 1): return emit_table_16_8;
-    case PAIR(2, 2): return emit_table_16_16;
-    case PAIR(4, 1): return emit_table_32_8;
-    case PAIR(4, 2): return emit_table_32_16;
-    case PAIR(8, 1): return emit_table_64_8;
-    case PAIR(8, 2): return emit_table_64_16;
     default: return NULL;
     }
 }

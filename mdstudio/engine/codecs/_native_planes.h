@@ -1,12 +1,11 @@
-/* Predictors, zigzag and byte planes, both ways, and the entropy that candidates are ranked by.
+/* Predictors, zigzag and byte planes, and the entropy that candidates are ranked by.
  *
- * Forward:  integers k -> residuals -> zigzag -> planes, a chunk at a time.
- * Inverse:  planes -> residuals -> k -> `emit`, which maps a chunk of k straight into the caller's array.
+ * Integers k -> residuals -> zigzag -> planes, a chunk at a time.
  */
 #ifndef MD_NATIVE_PLANES_H
 #define MD_NATIVE_PLANES_H
 
-#include "_native_scan.h"
+#include "_native_inverse.h"
 
 /* ---- entropy: sum of c * log2(c) in 1/65536, from an integer table, so that every platform ranks alike ---- */
 
@@ -64,10 +63,6 @@ static uint64_t plane_cost(const uint8_t *planes, int count, size_t length)
 }
 
 /* ---- forward ---- */
-
-/* Orders of the differences along a row and across the rows, by predictor; AVG is apart. */
-static const int along[PREDICTORS] = {0, 1, 1, 0, 0, 2, 2, 0, 0, 1, 2};
-static const int across[PREDICTORS] = {0, 0, 1, 0, 0, 0, 1, 1, 2, 2, 2};
 
 #define DEFINE_FORWARD(N, K)                                                                                           \
     ALWAYS_INLINE K average_##N(K a, K b)                                                                              \
@@ -168,147 +163,5 @@ DEFINE_FORWARD(8, uint8_t)
 DEFINE_FORWARD(16, uint16_t)
 DEFINE_FORWARD(32, uint32_t)
 DEFINE_FORWARD(64, uint64_t)
-
-/* ---- inverse ---- */
-
-typedef struct Sink Sink;
-typedef int (*Emit)(const Sink *sink, const void *k, size_t at, size_t m); /* 0: refuse the block */
-
-struct Sink {
-    Emit emit;
-    void *out;
-    uint64_t base;
-    int shift;
-    const void *table;
-    size_t entries;
-    int arithmetic;
-    double scale, offset, factor, first;
-};
-
-/* The chunk of `m` integers at `at` from their planes, `stride` apart; planes above `count` are zero. */
-#ifdef MD_SSE2
-/* Sixteen bytes of plane `p`, or zero where it is not stored. */
-ALWAYS_INLINE __m128i plane_bytes(const uint8_t *planes, size_t stride, int count, int p)
-{
-    return p < count ? _mm_loadu_si128((const __m128i *)(planes + (size_t)p * stride)) : _mm_setzero_si128();
-}
-
-/* Byte planes a (low) and b, interleaved: 16-bit integers of the first or last eight. */
-ALWAYS_INLINE void interleave(__m128i a, __m128i b, int size, __m128i *low, __m128i *high)
-{
-    *low = size == 1 ? _mm_unpacklo_epi8(a, b) : size == 2 ? _mm_unpacklo_epi16(a, b) : _mm_unpacklo_epi32(a, b);
-    *high = size == 1 ? _mm_unpackhi_epi8(a, b) : size == 2 ? _mm_unpackhi_epi16(a, b) : _mm_unpackhi_epi32(a, b);
-}
-
-/* Sixteen integers of `width` bytes, the first planes of `count` at p, to `z`. */
-ALWAYS_INLINE void gather_sixteen(const uint8_t *p, size_t stride, int count, int width, uint8_t *z)
-{
-    __m128i v[8], w[8];
-    for (int b = 0; b < width; b++)
-        v[b] = plane_bytes(p, stride, count, b);
-    /* Pairs of planes become words, pairs of words double words, and so on: v[b] holds part b of `parts` planes. */
-    for (int size = 1; size < width; size *= 2) {
-        int planes = width / size;
-        for (int b = 0; b < planes; b += 2)
-            for (int part = 0; part < size; part++)
-                interleave(v[b * size + part], v[(b + 1) * size + part], size, &w[b * size + 2 * part],
-                           &w[b * size + 2 * part + 1]);
-        for (int b = 0; b < width; b++)
-            v[b] = w[b];
-    }
-    for (int b = 0; b < width; b++)
-        _mm_storeu_si128((__m128i *)(z + 16 * b), v[b]);
-}
-#define GATHER_VECTORS(N, K)                                                                                          \
-    for (; i + 16 <= m; i += 16)                                                                                      \
-        gather_sixteen(planes + at + i, stride, count, N / 8, (uint8_t *)(z + i));
-#else
-#define GATHER_VECTORS(N, K)
-#endif
-
-#define DEFINE_INVERSE(N, K)                                                                                          \
-    static void gather_##N(const uint8_t *planes, size_t stride, int count, size_t at, size_t m, K *RESTRICT z)        \
-    {                                                                                                                  \
-        size_t i = 0;                                                                                                  \
-        GATHER_VECTORS(N, K)                                                                                           \
-        for (; i < m; i++) {                                                                                           \
-            uint64_t value = 0;                                                                                        \
-            for (int b = 0; b < count; b++)                                                                            \
-                value |= (uint64_t)planes[at + i + (size_t)b * stride] << (8 * b);                                     \
-            z[i] = (K)value;                                                                                           \
-        }                                                                                                              \
-    }                                                                                                                  \
-    static int inverse_##N(const uint8_t *planes, int count, size_t rows, size_t columns, int predictor,               \
-                           const Sink *sink)                                                                           \
-    {                                                                                                                  \
-        size_t n = rows * columns;                                                                                     \
-        K r[CHUNK], *above = NULL, *rise = NULL;                                                                       \
-        int good = 1;                                                                                                  \
-        if (predictor == NONE || is_flat(predictor)) {                                                                 \
-            columns = n;                                                                                               \
-            rows = 1;                                                                                                  \
-        } else {                                                                                                       \
-            above = calloc(columns, 2 * sizeof(K));                                                                    \
-            if (!above)                                                                                                \
-                return -1;                                                                                             \
-            rise = above + columns;                                                                                    \
-        }                                                                                                              \
-        for (size_t row = 0; row < rows && good; row++) {                                                              \
-            int order = row == 0 && predictor != NONE && along[predictor] == 0 ? 1 : along[predictor];                 \
-            K carry = 0, slope = 0;                                                                                    \
-            for (size_t at = 0; at < columns && good; at += CHUNK) {                                                   \
-                size_t m = smaller(CHUNK, columns - at), start = row * columns + at, i = 0;                            \
-                K *k = r;                                                                                              \
-                gather_##N(planes, n, count, start, m, r);                                                             \
-                if (predictor != NONE)                                                                                 \
-                    for (i = 0; i < m; i++)                                                                            \
-                        r[i] = (K)((K)(r[i] >> 1) ^ (K)(0 - (K)(r[i] & 1)));                                           \
-                if (order == 2) {                                                                                      \
-                    if (at == 0)                                                                                       \
-                        slope = scan_##N(r + 1, m - 1, 0);                                                             \
-                    else                                                                                               \
-                        slope = scan_##N(r, m, slope);                                                                 \
-                }                                                                                                      \
-                if (order)                                                                                             \
-                    carry = scan_##N(r, m, carry);                                                                     \
-                if (above) {                                                                                           \
-                    k = above + at;                                                                                    \
-                    if (row && predictor == AVG) {                                                                     \
-                        i = 0;                                                                                         \
-                        if (at == 0) {                                                                                 \
-                            k[0] = carry = (K)(k[0] + r[0]);                                                           \
-                            i = 1;                                                                                     \
-                        }                                                                                              \
-                        for (; i < m; i++)                                                                             \
-                            k[i] = carry = (K)(r[i] + average_##N(carry, k[i]));                                       \
-                    } else if (row && across[predictor] == 2) {                                                        \
-                        K *up = rise + at;                                                                             \
-                        for (i = 0; i < m; i++) {                                                                      \
-                            up[i] = (K)(up[i] + r[i]);                                                                 \
-                            k[i] = (K)(k[i] + up[i]);                                                                  \
-                        }                                                                                              \
-                    } else {                                                                                           \
-                        for (i = 0; i < m; i++)                                                                        \
-                            k[i] = (K)(k[i] + r[i]);                                                                   \
-                    }                                                                                                  \
-                }                                                                                                      \
-                good = sink->emit(sink, k, start, m);                                                                  \
-            }                                                                                                          \
-        }                                                                                                              \
-        free(above);                                                                                                   \
-        return good;                                                                                                   \
-    }
-
-DEFINE_INVERSE(8, uint8_t)
-DEFINE_INVERSE(16, uint16_t)
-DEFINE_INVERSE(32, uint32_t)
-DEFINE_INVERSE(64, uint64_t)
-
-/* 1 done, 0 refused by the sink, -1 no memory */
-static int inverse(const uint8_t *planes, int count, int width, size_t rows, size_t columns, int predictor,
-                   const Sink *sink)
-{
-    return BY_SIZE(width, inverse)(planes, count, rows, columns, predictor, sink);
-}
 
 #endif

@@ -367,6 +367,15 @@ def unpack_lattice(
     return True
 
 
+def decode_block(block: Any, into: Any, dtype: int, zstd: Any, deflate: Any) -> bool:
+    """A whole block in one call, where there is such a way: here it is that of `auto`, function by function.
+
+    The C extension fills `into`, rows that may lie apart, from a block of exactly its type and shape, with the
+    decompressors of the thread. False: not done, for whatever reason; `into` may be half filled.
+    """
+    return False
+
+
 def lattice_values(k: Any, out: Any, size: int, arithmetic: int, s: float, o: float, d: float) -> None:
     """Floats of a list of integers k (int64)."""
     x = _lattice(np.frombuffer(k, dtype=np.int64).astype(np.float64), size, arithmetic, s, o, d)

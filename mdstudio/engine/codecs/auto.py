@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from mdstudio.engine.codecs import backends, block, forms
+from mdstudio.engine.codecs.backends import zstd_decompressor
 from mdstudio.engine.codecs.contract import BlockInfo
 from mdstudio.engine.codecs.forms import BYTE_DELTA, COMPACT, CONST, D1, FORD, INT, NONE, RAW, ZSTD
 from mdstudio.engine.codecs.inverse import restore
+from mdstudio.engine.codecs.kernels import kernels
 from mdstudio.engine.codecs.probe import ProbeState
 from mdstudio.engine.codecs.steps import verified
 from mdstudio.engine.codecs.transforms import (
@@ -88,21 +92,9 @@ class AutoCodec:
         return backends.deflate_compress(b"".join(parts), self._level)
 
     def decode(self, block_: bytes | memoryview, into: Array, full_bytes: int = 0) -> None:
-        h = block.parse(block_)
-        form = h.form
-        _check_expected(h, into)
-        body, size = memoryview(block_)[h.length :], h.payload
-        if form.backend == ZSTD:
-            payload: backends.Bytes = backends.zstd_decompress(body, size)
-        elif form.backend == forms.STORED:
-            if len(body) != size:
-                raise DamagedDataError(f"the block holds {len(body)} bytes after its header, expected {size}")
-            payload = body
-        else:
-            if len(body) & 0xFFFF != h.check:
-                raise DamagedDataError(f"the block holds {len(body)} bytes after its header, which says otherwise")
-            payload = backends.deflate_decompress(body, size)
-        restore(h, payload, into.reshape(-1).view(UNSIGNED[form.size]))
+        dtype = ELEMENT_TYPES.get(into.dtype, -1)
+        if not kernels.decode_block(block_, into, dtype, zstd_decompressor(), backends.deflate_decompress):
+            _decode(block_, into)
 
     def max_encoded(self, raw_bytes: int) -> int:
         return raw_bytes + block.MAX_HEADER
@@ -122,11 +114,32 @@ def _cost(coded: Coded) -> int:
     return coded.cost + (8 * len(block.pack(coded.header)) << 16)
 
 
+def _decode(block_: bytes | memoryview, into: Array) -> None:
+    """The reference of `decode_block`: the way without the C extension, and the one that tells what is wrong."""
+    h = block.parse(block_)
+    _check_expected(h, into)
+    body, size = memoryview(block_)[h.length :], h.payload
+    if h.form.backend == ZSTD:
+        payload: backends.Bytes = backends.zstd_decompress(body, size)
+    elif h.form.backend == forms.STORED:
+        if len(body) != size:
+            raise DamagedDataError(f"the block holds {len(body)} bytes after its header, expected {size}")
+        payload = body
+    else:
+        if len(body) & 0xFFFF != h.check:
+            raise DamagedDataError(f"the block holds {len(body)} bytes after its header, which says otherwise")
+        payload = backends.deflate_decompress(body, size)
+    whole = into if into.flags.c_contiguous else np.empty(into.shape, into.dtype)
+    restore(h, payload, whole.reshape(-1).view(UNSIGNED[h.form.size]))
+    if whole is not into:
+        into[...] = whole
+
+
 def _check_expected(h: block.Header, into: Array) -> None:
     """Refuse a block of other elements than the reader expects (C8)."""
     dtype, flags = ELEMENT_TYPES.get(into.dtype), into.flags
-    if dtype is None or not into.size or not (flags.c_contiguous and flags.writeable and flags.aligned):
-        raise ValueError("an auto codec fills an aligned, C-contiguous, writable, little-endian array")
+    if dtype is None or not into.size or not (flags.writeable and flags.aligned):
+        raise ValueError("an auto codec fills an aligned, writable, little-endian array")
     if h.form.dtype != dtype or h.count != into.size or h.row_length != into.shape[-1]:
         raise DamagedDataError(
             f"the block holds {h.count} elements of {DTYPES[h.form.dtype]} in rows of {h.row_length},"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import lz4.block
 import zstandard
@@ -79,7 +79,7 @@ def zstd_decompress(data: Bytes, size: int) -> bytes:
         claimed = zstandard.frame_content_size(data)
         if claimed != size:
             raise DamagedDataError(f"the zstd frame claims {claimed} bytes, expected {size}")
-        return _zstd_decompressor().decompress(data, allow_extra_data=False)
+        return zstd_decompressor()(data, 0, False, False)  # no bytes after the frame; by position: keywords cost 0.8 us
     except zstandard.ZstdError as error:
         raise DamagedDataError(f"the zstd frame does not decode: {error}") from error
 
@@ -94,11 +94,13 @@ def _zstd_compressor(level: int) -> zstandard.ZstdCompressor:
     return compressor
 
 
-def _zstd_decompressor() -> zstandard.ZstdDecompressor:
-    decompressor: zstandard.ZstdDecompressor | None = getattr(_contexts, "decompressor", None)
-    if decompressor is None:
-        decompressor = _contexts.decompressor = zstandard.ZstdDecompressor()
-    return decompressor
+def zstd_decompressor() -> Callable[[Bytes, int, bool, bool], bytes]:
+    """The calling thread's own `ZstdDecompressor.decompress`."""
+    try:
+        return _contexts.decompress  # type: ignore[no-any-return]
+    except AttributeError:
+        _contexts.decompress = zstandard.ZstdDecompressor().decompress
+        return _contexts.decompress  # type: ignore[no-any-return]
 
 
 def lz4_compress(data: Bytes) -> bytes:
