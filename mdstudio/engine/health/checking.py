@@ -71,6 +71,7 @@ class _Check:
         self._storage, self._level, self._progress, self._sleep = storage, level, progress, sleep
         self._counting = CountingStorage(storage)
         self._pages_total = self._pages_checked = self._not_checkable = 0
+        self._written_to = False  # somebody writes to the dataset meanwhile: its sizes say nothing
 
     def run(self) -> Iterator[Finding | Summary]:
         """The findings, then the summary."""
@@ -113,7 +114,7 @@ class _Check:
             yield finding
         known = _known(expectation)
         yield from _orphans(metadata, known, listed)
-        if not noticed & {"damage", codes.UNLISTED_STEPS}:
+        if not self._written_to and not noticed & {"damage", codes.UNLISTED_STEPS}:
             yield from _data_size(metadata, known, listed)
         yield from left_over_findings(self._storage)
 
@@ -134,6 +135,7 @@ class _Check:
         for number, wait in enumerate(PAIR_WAITS):
             if not suspects:
                 return
+            self._written_to = True
             self._wait(wait)
             again, suspects = suspects, []
             for blob, report in self._reports(checker, iter(again), fresh=True):
@@ -186,7 +188,7 @@ class _Check:
                     report.findings[:0] = found
                 return report
             except (BlobChangedError, NotFoundError, RangeError):
-                continue
+                self._written_to = True
             except Cancelled:
                 raise
             except (MdError, OSError) as error:
