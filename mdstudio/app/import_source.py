@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from mdstudio.app import formats
 from mdstudio.app.session import short_name
 from mdstudio.app.widgets import Badge, Button, Card, Cell, Column, Combo, KeyValueList, Label, Table
-from mdstudio.engine.model import Description, Item
+from mdstudio.engine.model import Description, Domain, Item, MeshDomain, values_of
 
 _KINDS = {"regular": "Regular grid", "projected": "Projected grid", "rotated": "Rotated grid",
           "curvilinear": "Curvilinear grid"}
@@ -62,8 +62,8 @@ class SourceCard(Card):
         self.grid.clear()
         for i, description in enumerate(descriptions):
             domain = description.domain
-            self.grid.addItem(f"{description.name or f'#{i}'}  ({formats.count(domain.columns)} \u00d7 "
-                              f"{formats.count(domain.rows)}, {formats.plural(len(description.items), 'item')})")
+            self.grid.addItem(f"{description.name or f'#{i}'}  ({_extent_text(domain)}, "
+                              f"{formats.plural(len(description.items), 'item')})")
         self.grid.setCurrentIndex(min(index, len(descriptions) - 1))
         self.grid.blockSignals(False)
         self.grid.setVisible(len(descriptions) > 1)
@@ -110,8 +110,8 @@ class SourceCard(Card):
         description = self.description()
         domain, times = description.domain, description.times
         self._facts.set_rows([
-            ("Kind", _KINDS.get(domain.kind, domain.kind)),
-            ("Cells", f"{formats.count(domain.columns)} \u00d7 {formats.count(domain.rows)}"),
+            ("Kind", "Mesh" if isinstance(domain, MeshDomain) else _KINDS.get(domain.kind, domain.kind)),
+            ("Cells", _extent_text(domain)),
             ("Times", _times_text(description)),
             ("Raw size", formats.size(description.raw_bytes)),
         ])
@@ -132,8 +132,13 @@ class SourceCard(Card):
 
 
 def _raw(description: Description, item: Item) -> int:
-    per_step = description.domain.cells * item.layer_count * item.components * item.numpy.itemsize
-    return per_step * len(description.times)
+    return item.raw_bytes(values_of(description.domain, item)) * len(description.times)
+
+
+def _extent_text(domain: Domain) -> str:
+    if isinstance(domain, MeshDomain):
+        return f"{formats.count(domain.elements)} elements"
+    return f"{formats.count(domain.columns)} \u00d7 {formats.count(domain.rows)}"
 
 
 def _times_text(description: Description) -> str:

@@ -110,7 +110,7 @@ def _described(entry: Entry) -> Entry:
         found = guards(metadata)
     except MdError as error:
         return Entry(entry.name, entry.location, "dataset", problem=str(error))
-    per_step = sum(metadata.cells * item.layer_count * item.components * item.numpy.itemsize for item in metadata.items)
+    per_step = sum(metadata.raw_bytes(item) for item in metadata.items)
     raw = per_step * len(metadata.times)
     ratio = metadata.data_size_bytes / raw if raw and metadata.data_size_bytes is not None else None
     told = "\n".join(f"{guard.code} {guard.message}" for guard in found)

@@ -77,7 +77,7 @@ def _pages(dataset: Any, args: argparse.Namespace) -> list[dict[str, Any]]:
     time = metadata.times.find(args.time)
     rows: list[dict[str, Any]] = []
     for item in items:
-        layers: list[int | None] = list(range(item.layer_count)) if item.layers else [None]
+        layers: list[int | None] = list(item.layer_ids()) if item.layers and not item.layers_together else [None]
         if args.layer is not None:
             layers = [layer_index(item, args.layer)]
         for layer in layers:

@@ -5,22 +5,22 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any
 
 from mdstudio.engine import query
+from mdstudio.engine.errors import DamagedDataError, UnsupportedError
 from mdstudio.engine.items import find_item
 from mdstudio.engine.layout.domain import load_domain
 from mdstudio.engine.layout.guards import Guard, guards, require_readable
-from mdstudio.engine.layout.item_layout import ItemLayout, item_layout
+from mdstudio.engine.layout.item_layout import ItemLayout, layouts_of
 from mdstudio.engine.layout.metadata import Metadata, load_metadata
-from mdstudio.engine.model import Array, GridDomain, Item
+from mdstudio.engine.mesh_query import MeshPlaces, read_mesh_map, read_mesh_series
+from mdstudio.engine.model import Array, Domain, GridDomain, Item, MeshDomain, require_grid
 from mdstudio.engine.page_table import PageDetails, PageTable, page_details, page_table
 from mdstudio.engine.progress import Progress
 from mdstudio.engine.requests import MapRequest, MapResult, SeriesRequest, SeriesResult
 from mdstudio.engine.sizes import Sizes, inspection, read_sizes
 from mdstudio.engine.spatial.grid import GridGeometry
-from mdstudio.engine.spatial.tiles import TileGrid
 from mdstudio.engine.storage import BlobStorage, open_storage
 
 __all__ = ["Dataset", "PageDetails", "PageTable", "Sizes"]
@@ -46,8 +46,9 @@ class Dataset:
         self.sleep = time.sleep  # how a read waits before it tries again (P18); tests put a clock of their own here
         self._lock = threading.Lock()
         self._layouts: dict[str, ItemLayout] = {}
-        self._domain: GridDomain | None = None
+        self._domain: Domain | None = None
         self._geometry: GridGeometry | None = None
+        self._mesh: MeshPlaces | None = None
 
     def __repr__(self) -> str:
         kind, items, times = self.metadata.kind, len(self.metadata.items), len(self.metadata.times)
@@ -64,26 +65,41 @@ class Dataset:
         return cls(place, metadata, version)
 
     @property
-    def domain(self) -> GridDomain:
-        """The coordinates; one blob is read at first use."""
+    def domain(self) -> Domain:
+        """The coordinates; one blob is read at first use. Raises `DamagedDataError`, also for those of another grid or
+        mesh than the metadata speaks of."""
         with self._lock:
             if self._domain is None:
-                self._domain = load_domain(self.storage, self.metadata.domain_blob)
+                domain = load_domain(self.storage, self.metadata.domain_blob)
+                _require_same(self.metadata, domain)
+                self._domain = domain
             return self._domain
 
     @property
+    def grid(self) -> GridDomain:
+        """The coordinates of a grid; `UnsupportedError` for a mesh."""
+        return require_grid(self.domain, self.location)
+
+    @property
     def geometry(self) -> GridGeometry:
-        """Where the cells lie; reads the domain at first use."""
-        domain = self.domain
+        """Where the cells of a grid lie; reads the domain at first use. `UnsupportedError` for a mesh."""
+        domain = self.grid
         with self._lock:
             if self._geometry is None:
                 self._geometry = GridGeometry(domain)
             return self._geometry
 
-    @cached_property
-    def tiles(self) -> TileGrid:
-        """The pages of a grid (spatial groups of TimeSeries)."""
-        return TileGrid(*self.metadata.shape, self.metadata.storage.grid_tile_width or 128)
+    @property
+    def mesh(self) -> MeshPlaces:
+        """Where the elements of a mesh lie, on the map and in its blobs; reads the domain at first use.
+        `UnsupportedError` for a grid."""
+        domain = self.domain
+        if not isinstance(domain, MeshDomain):
+            raise UnsupportedError("This is a grid, not a mesh.", where=self.location)
+        with self._lock:
+            if self._mesh is None:
+                self._mesh = MeshPlaces(domain)
+            return self._mesh
 
     def item(self, name: str) -> Item:
         """The item of a name or of `#n`, counted from 0; raises `NotFoundError` with the nearest name."""
@@ -94,18 +110,23 @@ class Dataset:
         require_readable(self.metadata, self.location)
         item = self.item(name)
         with self._lock:
-            if item.name not in self._layouts:
-                self._layouts[item.name] = item_layout(item, self.metadata.folders[item.name], self.metadata.storage,
-                                                       self.metadata.times, self.tiles)
+            if not self._layouts:
+                self._layouts = {layout.item.name: layout for layout in layouts_of(self.metadata)}
             return self._layouts[item.name]
 
     def map(self, request: MapRequest, progress: Progress | None = None) -> MapResult:
-        """Cells of one slice; see `query.read_map`."""
-        return query.read_map(self._source(request.item, progress), request)
+        """Cells of one slice; see `query.read_map`, of a mesh `mesh_query.read_mesh_map`."""
+        source = self._source(request.item, progress)
+        if self.metadata.kind == "mesh":
+            return read_mesh_map(source, self.mesh, request)
+        return query.read_map(source, self.geometry, request)
 
     def series(self, request: SeriesRequest, progress: Progress | None = None) -> SeriesResult:
-        """Values at points over time; see `query.read_series`."""
-        return query.read_series(self._source(request.item, progress), request)
+        """Values at points over time; see `query.read_series`, of a mesh `mesh_query.read_mesh_series`."""
+        source = self._source(request.item, progress)
+        if self.metadata.kind == "mesh":
+            return read_mesh_series(source, self.mesh, request)
+        return query.read_series(source, self.geometry, request)
 
     def block(self, item: str, times: slice, layer: int, rows: slice, columns: slice,
               progress: Progress | None = None) -> Array:
@@ -135,4 +156,18 @@ class Dataset:
         return inspection(self.storage, self.metadata, self.guards)
 
     def _source(self, item: str, progress: Progress | None) -> query.Source:
-        return query.Source(self.storage, self.layout(item), self.geometry, progress, self.sleep)
+        return query.Source(self.storage, self.layout(item), progress, self.sleep)
+
+
+def _require_same(metadata: Metadata, domain: Domain) -> None:
+    """`DamagedDataError` for coordinates of another grid or mesh than `dataset.json` speaks of."""
+    if isinstance(domain, MeshDomain):
+        facts = "mesh", (1, domain.elements), domain.nodes, domain.element3d_count
+    else:
+        facts = "grid", (domain.rows, domain.columns), 0, 0
+    if facts != (metadata.kind, metadata.shape, metadata.nodes, metadata.element3d_count):
+        raise DamagedDataError(
+            f"The coordinates are those of a {facts[0]} of {facts[1][0]} x {facts[1][1]} cells and {facts[2]} nodes; "
+            f"the metadata speaks of a {metadata.kind} of {metadata.shape[0]} x {metadata.shape[1]} and "
+            f"{metadata.nodes}.",
+            where=metadata.domain_blob, advice="Restore the blob from a copy, or import the data again.")

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mdstudio.engine.errors import UnsupportedError
 from mdstudio.engine.times import TimeAxis
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -22,6 +23,7 @@ Location = Literal["cell", "node"]
 GridKind = Literal["regular", "projected", "rotated", "curvilinear"]
 
 NO_LAYER = -1  # the layer of an item without layers (P7)
+COMPONENTS = "components"  # the field of `Item.cell_type` of vector items
 DTYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
 
 LAYOUT_COMPRESSION, LAYOUT_LZ4_ELEMENTS, LAYOUT_CHECKSUMS = 1, 2, 3
@@ -68,8 +70,8 @@ class Item:
         scale, offset: value = stored * scale + offset, computed in float64; None: not scaled.
         decoded: the CF type of a decoded value, "float32" or "float64" (the type of scale_factor/add_offset).
         layers: the layer axis, or None.
-        value_kind: "single": one value a cell (a layer); "vector": `components` values a cell; on meshes also "zlevel": one
-            value a node and layer of `layers`, and "sigma": one value a 3-D element of a mesh with sigma layers.
+        value_kind: "single": one value a cell (a layer); "vector": `components` values a cell; on meshes also "zlevel":
+            one value a node and layer of `layers`, and "sigma": one value a 3-D element of a mesh with sigma layers.
         components: values a cell for "vector" items, else 1.
         location: what of a mesh the values belong to: "cell" (elements) or "node"; z-level items: "node".
         attributes: the source's attributes, JSON-able.
@@ -95,21 +97,31 @@ class Item:
 
     @property
     def numpy(self) -> np.dtype[Any]:
-        """The stored type, little-endian."""
+        """The stored type of one number, little-endian."""
         return np.dtype(self.dtype).newbyteorder("<")
 
     @property
-    def layer_count(self) -> int:
-        """Layers to store: 1 for an item without layers."""
-        return len(self.layers) if self.layers else 1
+    def cell_type(self) -> np.dtype[Any]:
+        """The stored type of what a cell holds: `numpy`; of a vector item its components side by side, in one field."""
+        return np.dtype([(COMPONENTS, self.numpy, (self.components,))]) if self.value_kind == "vector" else self.numpy
 
-    def raw_bytes(self, cells: int) -> int:
-        """Raw bytes of one time of all layers on a grid of so many cells."""
-        return cells * self.layer_count * self.components * self.numpy.itemsize
+    @property
+    def layers_together(self) -> bool:
+        """Whether all layers of a time lie in one blob (z-level and sigma items of meshes), not in one each."""
+        return self.value_kind in ("zlevel", "sigma")
+
+    @property
+    def layer_count(self) -> int:
+        """Slices a time: one a layer, 1 for an item without layers or with all `layers_together`."""
+        return len(self.layer_ids())
+
+    def raw_bytes(self, values: int) -> int:
+        """Raw bytes of one time, of slices of so many values (`values_of`)."""
+        return values * self.layer_count * self.cell_type.itemsize
 
     def layer_ids(self) -> range:
-        """The layer numbers in blob names: -1 alone for an item without layers (P7)."""
-        return range(len(self.layers)) if self.layers else range(NO_LAYER, 0)
+        """The layer numbers in blob names: -1 alone for an item without layers (P7) or with all `layers_together`."""
+        return range(len(self.layers)) if self.layers and not self.layers_together else range(NO_LAYER, 0)
 
 
 @dataclass(frozen=True)
@@ -170,7 +182,7 @@ class GridDomain:
 
 @dataclass(frozen=True)
 class MeshDomain:
-    """A flexible mesh: elements of three or more corners over nodes, both in stored order (`spatial.mesh_index` makes it).
+    """A flexible mesh: elements of three or more corners over nodes, in stored order (`spatial.mesh_index` makes it).
 
     Attributes:
         node_x, node_y: (nodes,) float, coordinates in the dataset's CRS.
@@ -229,6 +241,24 @@ class MeshDomain:
 Domain = GridDomain | MeshDomain
 
 
+def require_grid(domain: Domain, where: str = "") -> GridDomain:
+    """The domain, if it is a grid; `UnsupportedError` for a mesh, of callers that do not handle one."""
+    if isinstance(domain, MeshDomain):
+        raise UnsupportedError("This is a mesh; this part of the program handles grids only.", where=where)
+    return domain
+
+
+def values_of(domain: Domain, item: Item) -> int:
+    """Values of one slice of an item in its source: cells or elements, nodes, nodes x layers, or 3-D elements."""
+    if not isinstance(domain, MeshDomain):
+        return domain.cells
+    if item.value_kind == "sigma":
+        return domain.element3d_count
+    if item.value_kind == "zlevel":
+        return domain.nodes * (len(item.layers) if item.layers else 1)
+    return domain.nodes if item.location == "node" else domain.elements
+
+
 @dataclass(frozen=True)
 class Hint:
     """How the source made the floats of an item: the codec's first candidate, always verified (codec.md).
@@ -268,7 +298,7 @@ class Description:
         time_attributes: the attributes of the source's time coordinate (units, calendar, ...), kept verbatim.
     """
 
-    domain: GridDomain
+    domain: Domain
     times: TimeAxis
     items: tuple[Item, ...]
     name: str = ""
@@ -281,7 +311,7 @@ class Description:
     @property
     def raw_bytes(self) -> int:
         """Of all items and times."""
-        return sum(item.raw_bytes(self.domain.cells) for item in self.items) * len(self.times)
+        return sum(item.raw_bytes(values_of(self.domain, item)) for item in self.items) * len(self.times)
 
 
 @dataclass(frozen=True)
@@ -291,7 +321,7 @@ class ItemStorage:
     Attributes:
         compression: the persisted name (C1), or a name this build does not know, kept as it stood.
         time_group_size: timesteps a group (MultiTimestep, TimeSeries), None for SingleTimestep.
-        spatial_group_size: rows of a TimeSeries spatial group: grid_tile_width squared, or mesh elements.
+        spatial_group_size: rows of a TimeSeries spatial group: grid_tile_width squared, or values of a mesh.
         fixed_step: TimeSeries only: groups are filled to time_group_size with no-data (T4).
         layout_version: None for datasets from before versions (V1).
     """

@@ -111,7 +111,7 @@ def page_table(storage: BlobStorage, layout: ItemLayout, layer: int, time: int, 
     """The table of one slice, from its index alone: 1 request (SingleTimestep), 2 or 3 (MultiTimestep), one a spatial
     group (TimeSeries), none for uncompressed data."""
     tally = Tally(storage, None, sleep)
-    if layout.storage.storage_type == "TimeSeries":
+    if layout.stored_as == "TimeSeries":
         return _series_table(tally, layout, layer, time // layout.group_size)
     step = _step(tally, layout, layer, time)
     pages = np.arange(layout.tiles.pages)
@@ -178,7 +178,7 @@ def page_details(
     tally = Tally(storage, None, sleep)
 
     def read() -> tuple[_Place, Bytes]:
-        if layout.storage.storage_type == "TimeSeries":
+        if layout.stored_as == "TimeSeries":
             place = _series_place(tally, layout, layer, time // layout.group_size, position)
         else:
             place = _step_place(tally, layout, layer, time, position)

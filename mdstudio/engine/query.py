@@ -12,7 +12,7 @@ import numpy as np
 
 from mdstudio.engine.errors import NotFoundError, UsageError
 from mdstudio.engine.layout.item_layout import ItemLayout
-from mdstudio.engine.model import NO_LAYER, Array, Item
+from mdstudio.engine.model import COMPONENTS, NO_LAYER, Array, Item
 from mdstudio.engine.progress import Progress
 from mdstudio.engine.reading import series, steps
 from mdstudio.engine.reading.again import Sleep
@@ -24,17 +24,20 @@ from mdstudio.engine.storage import BlobStorage
 
 @dataclass(frozen=True)
 class Source:
-    """What a query reads from: the storage, the layout of its item, and where the cells lie."""
+    """What a query reads from: the storage and the layout of its item."""
 
     storage: BlobStorage
     layout: ItemLayout
-    geometry: GridGeometry
     progress: Progress | None = None
     sleep: Sleep = time.sleep
 
+    def tally(self) -> Tally:
+        """A fresh count of what a query does."""
+        return Tally(self.storage, self.progress, self.sleep)
 
-def read_map(source: Source, request: MapRequest) -> MapResult:
-    """Cells of one slice: all of it, or those that a rectangle touches.
+
+def read_map(source: Source, geometry: GridGeometry, request: MapRequest) -> MapResult:
+    """Cells of one slice of a grid: all of it, or those that a rectangle or polygon touches.
 
     Raises `NotFoundError` for a time or layer that is not there, `UsageError`, `DamagedDataError`, `BlobChangedError`
     when the blob changed twice while it was read.
@@ -42,18 +45,15 @@ def read_map(source: Source, request: MapRequest) -> MapResult:
     layout = source.layout
     layer = layer_number(layout.item, request.layer)
     moment = time_number(layout, request.time)
-    found = source.geometry.select(request.bbox)
-    x, y = source.geometry.centres(found.rows, found.columns)
+    found = geometry.select(request.bbox, request.polygon)
+    x, y = geometry.centres(found.rows, found.columns)
     if not found.rows.size or not found.columns.size:
-        nothing = np.empty((found.rows.size, found.columns.size), layout.format.dtype)
+        nothing = numbers_of(np.empty((found.rows.size, found.columns.size), layout.format.dtype))
         return MapResult(request, layout.item, found.rows, found.columns, nothing, decode_values(layout.item, nothing),
                          found.mask, x, y, Explain(), found.empty_reason)
-    tally = Tally(source.storage, source.progress, source.sleep)
-    if layout.storage.storage_type == "TimeSeries":
-        stored = series.read_slice(tally, layout, layer, moment, found.rows, found.columns)
-    else:
-        pages = touched_pages(layout, found)
-        stored = steps.read_slice(tally, layout, layer, moment, found.rows, found.columns, pages)
+    tally = source.tally()
+    stored = numbers_of(read_cells(tally, layout, layer, moment, found.rows, found.columns,
+                                   touched_pages(layout, found)))
     values = decode_values(layout.item, stored)
     if not _takes_all(found):
         values[~found.mask] = np.nan
@@ -61,44 +61,74 @@ def read_map(source: Source, request: MapRequest) -> MapResult:
                      found.empty_reason)
 
 
-def read_series(source: Source, request: SeriesRequest) -> SeriesResult:
-    """The values at points over time; errors as `read_map`."""
+def read_series(source: Source, geometry: GridGeometry, request: SeriesRequest) -> SeriesResult:
+    """The values of a grid at points over time; errors as `read_map`."""
     layout = source.layout
     layer = layer_number(layout.item, request.layer)
+    cells = geometry.locate(request.points, request.nearest)
+    return series_at(source, request, layer, cells, cells, *geometry.centres_at(cells))
+
+
+def series_at(
+    source: Source, request: SeriesRequest, layer: int, cells: Array, places: Array, x: Array, y: Array
+) -> SeriesResult:
+    """The series of some (point, 2) places, rows and columns of the stored slice, -1 for none; `cells`, `x` and `y` go
+    into the result as they are."""
+    layout = source.layout
     times = _times(layout, request)
-    cells = source.geometry.locate(request.points, request.nearest)
-    x, y = source.geometry.centres_at(cells)
-    stored = np.empty((len(times), len(cells)), layout.format.dtype)
+    stored = np.empty((len(times), len(places)), layout.format.dtype)
     layout.format.fill(stored)
-    inside = np.flatnonzero(cells[:, 0] >= 0)
-    tally = Tally(source.storage, source.progress, source.sleep)
+    inside = np.flatnonzero(places[:, 0] >= 0)
+    tally = source.tally()
     if inside.size and len(times):
-        if layout.storage.storage_type == "TimeSeries":
-            stored[:, inside] = series.read_series(tally, layout, layer, times, cells[inside])
-        else:
-            stored[:, inside] = steps.read_series(tally, layout, layer, times, cells[inside])
-    values = decode_values(layout.item, stored)
-    values[:, cells[:, 0] < 0] = np.nan
-    return SeriesResult(request, layout.item, layout.times[times.start:times.stop], stored, values, cells, x, y,
+        stored[:, inside] = read_over_time(tally, layout, layer, times, places[inside])
+    numbers = numbers_of(stored)
+    values = decode_values(layout.item, numbers)
+    values[:, places[:, 0] < 0] = np.nan
+    return SeriesResult(request, layout.item, layout.times[times.start:times.stop], numbers, values, cells, x, y,
                         tally.explain())
 
 
 def read_block(source: Source, times: slice, layer: int, rows: slice, columns: slice) -> Array:
-    """(time, row, column) stored values of a part of the grid, little-endian; layer -1 for an item without layers.
+    """(time, row, column) stored values of a part of the grid, little-endian; layer -1 for an item without layers. The
+    components of a vector are one more axis. The one row of a mesh holds its values in stored order, all layers of a
+    z-level or sigma item.
 
     For comparing and exporting: each page is decoded once a time, each TimeSeries block once. Slices without a step,
     inside the dataset. Errors as `read_map`.
     """
     layout = source.layout
-    tally = Tally(source.storage, source.progress, source.sleep)
+    tally = source.tally()
     at_rows, at_columns = np.arange(rows.start, rows.stop), np.arange(columns.start, columns.stop)
-    if layout.storage.storage_type == "TimeSeries":
+    if layout.stored_as == "TimeSeries":
         cells = np.stack(np.meshgrid(at_rows, at_columns, indexing="ij"), axis=-1).reshape(-1, 2)
         found = series.read_series(tally, layout, layer, range(times.start, times.stop), cells)
-        return found.reshape(-1, at_rows.size, at_columns.size)
+        return numbers_of(found.reshape(-1, at_rows.size, at_columns.size))
     pages = layout.tiles.pages_of(at_rows, at_columns)
-    return np.stack([steps.read_slice(tally, layout, layer, time, at_rows, at_columns, pages)
-                     for time in range(times.start, times.stop)])
+    return numbers_of(np.stack([steps.read_slice(tally, layout, layer, time, at_rows, at_columns, pages)
+                                for time in range(times.start, times.stop)]))
+
+
+def read_cells(
+    tally: Tally, layout: ItemLayout, layer: int, moment: int, rows: Array, columns: Array, pages: Array
+) -> Array:
+    """(rows, columns) stored cells of one time, out of these pages of the layouts per timestep."""
+    if layout.stored_as == "TimeSeries":
+        return series.read_slice(tally, layout, layer, moment, rows, columns)
+    return steps.read_slice(tally, layout, layer, moment, rows, columns, pages)
+
+
+def read_over_time(tally: Tally, layout: ItemLayout, layer: int, times: range, cells: Array) -> Array:
+    """(time, cell) stored cells of (cell, 2) rows and columns."""
+    if layout.stored_as == "TimeSeries":
+        return series.read_series(tally, layout, layer, times, cells)
+    return steps.read_series(tally, layout, layer, times, cells)
+
+
+def numbers_of(cells: Array) -> Array:
+    """The numbers of cells: themselves, or the components of a vector as one more axis."""
+    numbers: Array = cells[COMPONENTS] if cells.dtype.names else cells
+    return numbers
 
 
 def touched_pages(layout: ItemLayout, found: Selection) -> Array:
@@ -117,7 +147,13 @@ def _takes_all(found: Selection) -> bool:
 
 
 def layer_number(item: Item, layer: int | None) -> int:
-    """The layer in blob names that a request means: 0 where a layered item is asked for without one."""
+    """The layer in blob names that a request means."""
+    asked = asked_layer(item, layer)
+    return NO_LAYER if item.layers_together else asked
+
+
+def asked_layer(item: Item, layer: int | None) -> int:
+    """The layer that a request means: 0 where a layered item is asked for without one, -1 of one without layers."""
     if item.layers is None:
         if layer is not None and layer != NO_LAYER:
             raise UsageError(f"'{item.name}' has no layers; ask for it without one.")

@@ -11,14 +11,23 @@ from typing import cast
 from mdstudio.engine.codecs import NAMES
 from mdstudio.engine.errors import UnsupportedError, UsageError
 from mdstudio.engine.layout.guards import is_compression_supported, unsupported_reason
-from mdstudio.engine.model import LAYOUT_CURRENT, Description, ItemStorage, StorageType
+from mdstudio.engine.layout.metadata import MESH_PAGE_SIZE, TILE_WIDTH
+from mdstudio.engine.model import (
+    LAYOUT_CURRENT,
+    Description,
+    GridDomain,
+    ItemStorage,
+    Kind,
+    MeshDomain,
+    StorageType,
+)
 from mdstudio.engine.parameters import Value, parameters
 from mdstudio.engine.processors import available_processors
+from mdstudio.engine.spatial.mesh_index import zlevel_paged_nodes
 
 BLOB_BYTES = 10_485_760  # what a blob of several timesteps aims at ...
 ASSUMED_BYTES = 8  # ... at so many bytes a value, whatever the type (D3)
 MAX_GROUP = 49_999  # timesteps: 50 000 blocks a blob, one for the page index (D3)
-TILE_WIDTH = 128
 MIN_TILE_WIDTH, MAX_NEW_TILE_WIDTH = 16, 4096  # of a new dataset (D5)
 BLOCK_BYTES, MIN_BLOCK_ROWS, MAX_BLOCK_ROWS = 32_768, 4, 256  # of a TimeSeries block (D10)
 MAX_ENCODE_WORKERS = 4
@@ -61,7 +70,7 @@ class DefaultCompression:
 def choose_settings(
     description: Description, writer_parameters: Mapping[str, Value], environ: Mapping[str, str]
 ) -> Settings:
-    """The settings of a new grid dataset.
+    """The settings of a new dataset.
 
     Args:
         writer_parameters: {name: value} as `parse_parameters` gives them.
@@ -73,12 +82,16 @@ def choose_settings(
     """
     given = dict(writer_parameters)
     notes: list[str] = []
-    cells = description.domain.cells
+    domain = description.domain
+    mesh, cells = isinstance(domain, MeshDomain), domain.cells
     width = _in_range(given, "GridTileWidth", MIN_TILE_WIDTH, MAX_NEW_TILE_WIDTH, TILE_WIDTH)
+    if mesh and "GridTileWidth" in given:
+        notes.append("GridTileWidth is not used: a mesh has no tiles.")
     storage_type = _storage_type(given, cells)
     _refuse_zlevel_series(description, storage_type)
+    _refuse_impossible(description)
     series = storage_type == "TimeSeries"
-    spatial_group = width * width
+    spatial_group = MESH_PAGE_SIZE if mesh else width * width
     group = _time_group_size(given, storage_type, spatial_group if series else cells)
     if storage_type == "SingleTimestep" and _integer(given, "TimeGroupSize", 1) > 1:
         notes.append("TimeGroupSize is not used: every timestep has a blob of its own in SingleTimestep.")
@@ -87,14 +100,48 @@ def choose_settings(
         storage_type=storage_type,
         compression=compression,
         time_group_size=group,
-        grid_tile_width=width,
+        grid_tile_width=None if mesh else width,
+        compressed_mesh_page_size=MESH_PAGE_SIZE if mesh and not series else None,
         time_series_block_rows=_block_rows(description, group or 1, spatial_group) if series else None,
         spatial_group_size=spatial_group if series else None,
+        zlevel_paged_node_count=_paged_node_count(description),
         fixed_step=series and description.times.step() > 0,
         layout_version=_in_range(given, "LayoutVersion", 2, LAYOUT_CURRENT, LAYOUT_CURRENT),
     )
     origins = {name: "parameter" if name in given else "default" for name in parameters("writer")}
     return Settings(storage, tuple(notes), origins | {"Compression": compression_origin})
+
+
+def _refuse_impossible(description: Description) -> None:
+    """`UsageError` for items that the domain cannot have; a fault of the source that described them."""
+    domain = description.domain
+    counts = domain.layer_counts if isinstance(domain, MeshDomain) else None
+    for item in description.items:
+        layers = len(item.layers or ())
+        if item.layers_together and (isinstance(domain, GridDomain) or not layers):
+            raise UsageError(f"The item '{item.name}' is of the kind '{item.value_kind}', which needs a mesh and "
+                             "layers.")
+        if item.value_kind == "sigma" and (counts is None or layers != int(counts.max())):
+            raise UsageError(f"The item '{item.name}' has {layers} sigma layers; the mesh has "
+                             f"{0 if counts is None else int(counts.max())}.")
+        if item.location == "node" and isinstance(domain, GridDomain):
+            raise UsageError(f"The item '{item.name}' has values of nodes, which a grid has not.")
+        if (item.components > 1) != (item.value_kind == "vector"):
+            raise UsageError(f"The item '{item.name}' has {item.components} components and is of the kind "
+                             f"'{item.value_kind}'; vectors, and only they, have more than one.")
+
+
+def _paged_node_count(description: Description) -> int | None:
+    """Values of a z-level item: the nodes of each page of the mesh index, times layers (K1); None without such
+    items."""
+    layers = {len(item.layers or ()) for item in description.items if item.value_kind == "zlevel"}
+    if not layers or not isinstance(description.domain, MeshDomain):
+        return None
+    if len(layers) > 1:
+        raise UnsupportedError(f"The z-level items have {' and '.join(map(str, sorted(layers)))} layers; a dataset "
+                               "holds z-level items of one number of layers.",
+                               advice="Import them into several datasets.")
+    return zlevel_paged_nodes(description.domain) * layers.pop()
 
 
 def _integer(given: Mapping[str, Value], name: str, default: int) -> int:
@@ -129,7 +176,7 @@ def _time_group_size(given: Mapping[str, Value], storage_type: StorageType, valu
 
 def _block_rows(description: Description, group: int, spatial_group: int) -> int:
     """D10: the fewest whole series whose raw block reaches 32 KB, within 4-256 and the spatial group."""
-    largest = max((item.numpy.itemsize for item in description.items), default=1)
+    largest = max((item.cell_type.itemsize for item in description.items), default=1)
     reaching = -(-BLOCK_BYTES // (group * largest))
     return min(max(reaching, MIN_BLOCK_ROWS), MAX_BLOCK_ROWS, spatial_group)
 
@@ -147,15 +194,17 @@ def _compression(
     notes: list[str],
 ) -> tuple[str, str]:
     """The compression and its origin: the parameter, else the variable of the kind, else None (D1, D2, K4, D12)."""
-    supported = is_compression_supported("grid", description.items, False, storage_type)
-    reason = unsupported_reason("grid", description.items, False, storage_type)
+    domain = description.domain
+    kind: Kind = "mesh" if isinstance(domain, MeshDomain) else "grid"
+    asked = kind, description.items, isinstance(domain, MeshDomain) and domain.sigma, storage_type
+    supported, reason = is_compression_supported(*asked), unsupported_reason(*asked)
     if "Compression" in given:
         value = str(parameters("writer")["Compression"].parse(given["Compression"]))
         if value != "None" and not supported:
             raise UnsupportedError(f"{value} was asked for, but {reason}.",
                                    advice='Store it uncompressed ("Compression": "None"), or leave the item out.')
         return value, "parameter"
-    variable = DEFAULT_VARIABLES["TimeSeries" if storage_type == "TimeSeries" else "grid"]
+    variable = DEFAULT_VARIABLES["TimeSeries" if storage_type == "TimeSeries" else kind]
     if not supported:
         if environ.get(variable, "").strip() not in ("", "None"):
             notes.append(f"Stored uncompressed, {variable} does not apply: {reason}.")

@@ -59,7 +59,7 @@ def read_sizes(
 
         for start, stop, found in read_all(add, jobs):
             row[start:stop] += found
-    raw = np.array([item.raw_bytes(metadata.cells) for item in metadata.items], np.int64)
+    raw = np.array([metadata.raw_bytes(item) for item in metadata.items], np.int64)
     return Sizes(tuple(layout.item.name for layout in layouts), stored, raw,
                  sum(blobs.values()) - int(stored.sum()))
 
@@ -69,7 +69,7 @@ def _group_bytes(
 ) -> Array:
     """(times,) bytes of each time of one layer's group."""
     start, stop = layout.group_times(group)
-    match layout.storage.storage_type:
+    match layout.stored_as:
         case "SingleTimestep":
             blob = layout.step_blob(layer, start)
             return np.array([blobs.get(blob, 0) + blobs.get(names.index_blob(blob), 0)], np.int64)
@@ -103,7 +103,7 @@ def inspection(storage: BlobStorage, metadata: Metadata, guards: Iterable[Guard]
     kept, times = metadata.storage, metadata.times
     items: list[dict[str, Any]] = []
     for item in metadata.items:
-        raw = item.raw_bytes(metadata.cells) * len(times)
+        raw = metadata.raw_bytes(item) * len(times)
         items.append({
             "name": item.name, "type": item.dtype, "unit": item.unit, "no_data": item.no_data,
             "scale": item.scale, "offset": item.offset,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from mdstudio.engine.model import Array, Description, GridDomain, Item
+from mdstudio.engine.model import Array, Description, GridDomain, Item, require_grid
 from mdstudio.engine.progress import Progress
 from mdstudio.engine.times import TimeAxis
 
@@ -41,7 +41,7 @@ class DatasetSide:
         self._dataset, self._progress = dataset, progress
         storage = dataset.metadata.storage
         self.name = dataset.location
-        self.items, self.times, self.domain = dataset.metadata.items, dataset.metadata.times, dataset.domain
+        self.items, self.times, self.domain = dataset.metadata.items, dataset.metadata.times, dataset.grid
         steps = storage.time_group_size if storage.storage_type == "TimeSeries" else None
         self.unit = (steps or 1, storage.grid_tile_width or 128)
 
@@ -54,7 +54,8 @@ class SourceSide:
 
     def __init__(self, source: Source, description: Description, name: str) -> None:
         self._source, self._description, self.name = source, description, name
-        self.items, self.times, self.domain = description.items, description.times, description.domain
+        self.items, self.times = description.items, description.times
+        self.domain = require_grid(description.domain, name)
         self.unit = (1, 1)
 
     def read(self, item: Item, times: slice, layer: int, rows: slice, columns: slice) -> Array:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mdstudio.engine.model import Array
+from mdstudio.engine.model import Array, require_grid
 from mdstudio.engine.requests import MapResult, SeriesResult
 from mdstudio.targets.files import whole_file
 
@@ -21,6 +21,8 @@ _OTHERS = ("scale_factor", "add_offset", "_FillValue",  # set by name, or naming
 
 def write_map(path: str, ending: str, result: MapResult, dataset: Dataset) -> None:
     """`.npz`: stored, values, x, y, mask. `.csv`: x, y, value, a line a cell. `.nc`: CF, as stored."""
+    if ending == ".nc":
+        require_grid(dataset.domain, dataset.location)
     with whole_file(Path(path)) as part:
         if ending == ".npz":
             with part.open("wb") as file:
@@ -68,7 +70,7 @@ def _map_netcdf(path: Path, result: MapResult, dataset: Dataset) -> None:
     """The stored numbers with their CF packing, so that a reader sees values; coordinates as the source had them."""
     import netCDF4
 
-    item, domain = result.item, dataset.domain
+    item, domain = result.item, dataset.grid
     with netCDF4.Dataset(path, "w") as file:
         file.setncattr("Conventions", "CF-1.8")
         file.setncattr("source", f"{dataset.location}")

@@ -81,7 +81,7 @@ def test_pages_more_than_60_kb_apart_are_split_and_nearer_ones_are_not(tmp_path:
     """Noise that does not compress: 16 tiles of 32 KB in a row; the first and the third lie 32 KB apart."""
     values = np.random.default_rng(1).integers(-2**15, 2**15, (1, 1, 128, 16 * 128)).astype("<i2")
     dataset, storage = opened(tmp_path, "SingleTimestep", "None", values, width=128)
-    order = {int(c): i for i, c in enumerate(dataset.tiles.column0 // 128)}
+    order = {int(c): i for i, c in enumerate(dataset.layout("v").tiles.column0 // 128)}
     assert [order[i] for i in range(4)] == [0, 1, 2, 3]
     near = MapRequest("v", 0, bbox=(0, 0, 2 * 128, 1))
     assert dataset.map(near).explain.requests == 1

@@ -10,7 +10,14 @@ from mdstudio.app import formats
 from mdstudio.app.plots.units import unit_text
 from mdstudio.app.widgets.table import Cell
 from mdstudio.engine.layout.metadata import Metadata
-from mdstudio.engine.model import LAYOUT_CHECKSUMS, LAYOUT_COMPRESSION, LAYOUT_CURRENT, LAYOUT_LZ4_ELEMENTS, GridDomain
+from mdstudio.engine.model import (
+    LAYOUT_CHECKSUMS,
+    LAYOUT_COMPRESSION,
+    LAYOUT_CURRENT,
+    LAYOUT_LZ4_ELEMENTS,
+    Domain,
+    GridDomain,
+)
 from mdstudio.engine.times import TimeAxis
 
 GRID_WORDS = {"regular": "Regular grid", "projected": "Projected grid", "rotated": "Rotated grid",
@@ -34,12 +41,12 @@ class Fact:
     bar: float | None = None
 
 
-def kind_fact(metadata: Metadata, domain: GridDomain | None) -> Fact:
+def kind_fact(metadata: Metadata, domain: Domain | None) -> Fact:
     """The domain is read after the rest: until then the shape alone is said."""
     if metadata.kind != "grid":
-        return Fact("Mesh", f"{formats.count(metadata.shape[0])} elements")
+        return Fact("Mesh", f"{formats.count(metadata.cells)} elements")
     cells = f"{formats.count(metadata.shape[1])} × {formats.count(metadata.shape[0])} cells"
-    if domain is None:
+    if not isinstance(domain, GridDomain):
         return Fact("Grid", cells)
     return Fact(GRID_WORDS.get(domain.kind, "Grid"), cells + _spacing(domain))
 

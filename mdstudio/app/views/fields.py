@@ -29,5 +29,5 @@ def field_of(dataset: Dataset) -> Field:
         field = _made.get(dataset)
         if field is None:
             raster = grid_raster(dataset.geometry)
-            field = _made[dataset] = Field(raster, frame_of(dataset.domain, raster))
+            field = _made[dataset] = Field(raster, frame_of(dataset.grid, raster))
         return field

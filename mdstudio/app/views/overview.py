@@ -25,7 +25,7 @@ from mdstudio.app.widgets.base import UNBOUND
 from mdstudio.app.widgets.delegate import ROW_HEIGHT
 from mdstudio.engine.dataset import Sizes
 from mdstudio.engine.errors import Cancelled, MdError
-from mdstudio.engine.model import GridDomain
+from mdstudio.engine.model import Domain, GridDomain
 
 COLUMNS = (
     Column("Item", stretch=True, width=150), Column("Type", "mono", 70), Column("Unit", width=66),
@@ -205,7 +205,7 @@ class OverviewView(DatasetView):
         if self.preview.isVisible():
             QTimer.singleShot(0, self, self.preview.renew)  # after the rest is painted
 
-    def _show_facts(self, domain: GridDomain | None) -> None:
+    def _show_facts(self, domain: Domain | None) -> None:
         assert self.dataset is not None
         metadata = self.dataset.metadata
         shown = {"kind": facts.kind_fact(metadata, domain), "storage": facts.storage_fact(metadata),
@@ -230,12 +230,13 @@ class OverviewView(DatasetView):
     def _listing_failed(self, error: MdError) -> None:
         self.cards["ratio"].set_fact(formats.DASH, "not listed" if isinstance(error, Cancelled) else error.message)
 
-    def _domain_arrived(self, domain: GridDomain) -> None:
+    def _domain_arrived(self, domain: Domain) -> None:
         assert self.dataset is not None
         fact = facts.kind_fact(self.dataset.metadata, domain)
         self.cards["kind"].set_fact(fact.value, fact.note)
         short = domain.crs if 0 < len(domain.crs) <= 24 else ""
-        named = str(domain.grid_mapping.get("grid_mapping_name", "")).replace("_", " ")
+        mapping = domain.grid_mapping if isinstance(domain, GridDomain) else {}
+        named = str(mapping.get("grid_mapping_name", "")).replace("_", " ")
         self.crs.set_badge(short or named or "CRS unknown", "neutral", "none")
         self.crs.setToolTip(domain.crs or named)
         self.crs.show()

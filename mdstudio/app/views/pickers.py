@@ -43,7 +43,7 @@ class ItemPicker(QObject):
         names = [f"{item.name}  {unit_text(item.unit)}".rstrip() for item in items]
         _fill(self.item, names, next((i for i, item in enumerate(items) if item.name == chosen.item), 0))
         item = next((item for item in items if item.name == chosen.item), None)
-        layers = [layer_text(item, i) for i in range(item.layer_count)] if item and item.layers else []
+        layers = [layer_text(item, i) for i in range(len(item.layers))] if item and item.layers else []
         self.layer.setVisible(bool(layers))
         _fill(self.layer, layers, chosen.layer or 0)
 

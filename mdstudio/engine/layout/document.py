@@ -10,7 +10,7 @@ import numpy as np
 from mdstudio.engine.codecs import compression_name
 from mdstudio.engine.errors import DamagedDataError, MdError, NotADatasetError, UnsupportedVersionError
 from mdstudio.engine.layout.fields import Fields, Json, encode_free, encode_number, from_bytes, merged, to_bytes
-from mdstudio.engine.layout.metadata import Metadata
+from mdstudio.engine.layout.metadata import Metadata, page_width
 from mdstudio.engine.model import (
     DTYPES,
     LAYOUT_CURRENT,
@@ -20,6 +20,7 @@ from mdstudio.engine.model import (
     ItemStorage,
     Kind,
     LayerAxis,
+    Location,
     StorageType,
     ValueKind,
 )
@@ -27,6 +28,7 @@ from mdstudio.engine.spatial.tiles import MAX_PAGES, MAX_TILE_WIDTH
 from mdstudio.engine.times import CALENDARS, TimeAxis
 
 KINDS: Mapping[str, Kind] = {"Grid": "grid", "Mesh": "mesh"}
+LOCATIONS: Mapping[str, Location] = {"Cell": "cell", "Node": "node"}
 VALUE_KINDS: Mapping[str, ValueKind] = {"Single": "single", "Vector": "vector", "ZLevel": "zlevel", "Sigma": "sigma"}
 _MAX_INT = 2**31 - 1
 _MAX_CELLS = 2**40
@@ -43,11 +45,11 @@ _STORAGE = frozenset([
 ])
 _ITEM = frozenset([
     "Name", "Folder", "DataType", "Unit", "LongName", "StandardName", "NoData", "Missing", "ValidMin", "ValidMax",
-    "Scale", "Offset", "Decoded", "Layers", "ValueKind", "Components", "Attributes",
+    "Scale", "Offset", "Decoded", "Layers", "ValueKind", "Components", "Location", "Attributes",
 ])
 _LAYERS = frozenset(["Name", "Values", "Unit", "Positive", "Meaning", "DataType", "Attributes"])
 _TIMES = frozenset(["Calendar", "Static", "Count", "Runs"])
-_DOMAIN = frozenset(["Blob", "Rows", "Columns", "Sigma"])
+_DOMAIN = frozenset(["Blob", "Rows", "Columns", "Elements", "Nodes", "Element3DCount", "Sigma"])
 _DROPPED = frozenset(["What", "Reason", "Count"])
 
 
@@ -118,6 +120,7 @@ def _item_json(item: Item, folder: str, raw: Json) -> dict[str, Json]:
         "Layers": _layers_json(item.layers, raw.get("Layers") if isinstance(raw, dict) else None),
         "ValueKind": _name_of(VALUE_KINDS, item.value_kind),
         "Components": item.components,
+        "Location": _name_of(LOCATIONS, item.location),
         "Attributes": encode_free(dict(item.attributes), f"the attributes of {item.name}"),
     }
     return merged(raw, {key: value for key, value in known.items() if value is not None}, _ITEM)
@@ -162,8 +165,11 @@ def _runs(values: Array) -> list[list[int]]:
 
 
 def _domain_json(metadata: Metadata) -> dict[str, Json]:
-    known: dict[str, Json] = {"Blob": metadata.domain_blob, "Rows": metadata.shape[0], "Columns": metadata.shape[1]}
-    return known | ({"Sigma": True} if metadata.sigma else {})
+    known: dict[str, Json] = {"Blob": metadata.domain_blob}
+    if metadata.kind == "grid":
+        return known | {"Rows": metadata.shape[0], "Columns": metadata.shape[1]}
+    known |= {"Elements": metadata.cells, "Nodes": metadata.nodes}
+    return known | ({"Element3DCount": metadata.element3d_count, "Sigma": True} if metadata.sigma else {})
 
 
 def _dropped_json(part: Dropped, raw: Json) -> dict[str, Json]:
@@ -199,10 +205,10 @@ def _parse(top: Fields) -> Metadata:
     domain = top.object("SpatialDomain")
     storage = _parse_storage(top.object("ItemStorage"), kind)
     items, folders = _parse_items(top)
-    return Metadata(
+    metadata = Metadata(
         kind=kind,
         name=top.text("Name", ""),
-        shape=_parse_shape(domain, storage.grid_tile_width),
+        shape=_parse_shape(domain, kind),
         items=items,
         times=_parse_times(top.object("Times")),
         storage=storage,
@@ -211,6 +217,8 @@ def _parse(top: Fields) -> Metadata:
         data_size_bytes=top.integer("DataSizeBytes", 0, 2**63 - 1, None),
         schema_version=top.integer("SchemaVersion", 0, _MAX_INT, 1),
         sigma=domain.flag("Sigma", False),
+        nodes=domain.integer("Nodes", 1, _MAX_INT) if kind == "mesh" else 0,
+        element3d_count=domain.integer("Element3DCount", 1, _MAX_CELLS, 0),
         attributes=top.free("Attributes"),
         source=tuple(_free(entry) for entry in top.objects("Source", ())),
         dropped=tuple(Dropped(d.text("What"), d.text("Reason"), d.integer("Count", 0, 2**63 - 1, 1))
@@ -218,6 +226,8 @@ def _parse(top: Fields) -> Metadata:
         time_attributes=top.free("TimeAttributes"),
         raw=top.data,
     )
+    _check_pages(metadata, top.where)
+    return metadata
 
 
 def _free(entry: Fields) -> dict[str, Any]:
@@ -232,13 +242,20 @@ def _blob_name(fields: Fields, key: str) -> str:
     return name
 
 
-def _parse_shape(domain: Fields, tile_width: int | None) -> tuple[int, int]:
-    rows, columns = domain.integer("Rows", 1, _MAX_INT), domain.integer("Columns", 1, _MAX_INT, 1)
-    width = tile_width or MAX_TILE_WIDTH
-    if rows * columns > _MAX_CELLS or -(-rows // width) * -(-columns // width) > MAX_PAGES:
-        raise DamagedDataError(f"SpatialDomain: expected at most 2^40 cells in at most {MAX_PAGES} tiles, found "
-                               f"{rows} x {columns} cells in tiles of width {width}.", where=domain.where)
-    return rows, columns
+def _parse_shape(domain: Fields, kind: Kind) -> tuple[int, int]:
+    if kind == "mesh":
+        return 1, domain.integer("Elements", 1, _MAX_INT)
+    return domain.integer("Rows", 1, _MAX_INT), domain.integer("Columns", 1, _MAX_INT, 1)
+
+
+def _check_pages(metadata: Metadata, where: str) -> None:
+    """Refuse sizes that no dataset has, before anything is sized by them."""
+    shapes = {(1, metadata.values_of(item)) for item in metadata.items} if metadata.kind == "mesh" else set()
+    width = page_width(metadata)
+    for rows, columns in (metadata.shape, *shapes):
+        if rows * columns > _MAX_CELLS or -(-rows // width) * -(-columns // width) > MAX_PAGES:
+            raise DamagedDataError(f"SpatialDomain: expected at most 2^40 cells in at most {MAX_PAGES} pages, found "
+                                   f"{rows} x {columns} cells in pages of width {width}.", where=where)
 
 
 def _parse_storage(fields: Fields, kind: Kind) -> ItemStorage:
@@ -254,9 +271,9 @@ def _parse_storage(fields: Fields, kind: Kind) -> ItemStorage:
         compression=compression_name(compression),
         time_group_size=fields.integer("TimeGroupSize", 1, _MAX_INT, *(() if grouped else (None,))),
         grid_tile_width=width,
-        compressed_mesh_page_size=fields.integer("CompressedMeshPageSize", 1, _MAX_INT, None),
+        compressed_mesh_page_size=fields.integer("CompressedMeshPageSize", 1, MAX_TILE_WIDTH, None),
         time_series_block_rows=fields.integer("TimeSeriesBlockRows", 1, _MAX_INT, None),
-        spatial_group_size=fields.integer("SpatialGroupSize", 1, _MAX_INT, None),
+        spatial_group_size=fields.integer("SpatialGroupSize", 1, MAX_TILE_WIDTH if kind == "mesh" else _MAX_INT, None),
         zlevel_paged_node_count=fields.integer("ZLevelPagedNodeCount", 1, 2**62, None),
         fixed_step=fields.flag("FixedStep", False),
         layout_version=fields.integer("LayoutVersion", 1, _MAX_INT, None),
@@ -298,6 +315,7 @@ def _parse_item(fields: Fields) -> Item:
         layers=_parse_layers(fields),
         value_kind=fields.choice("ValueKind", VALUE_KINDS, "single"),
         components=fields.integer("Components", 1, 1_000_000, 1),
+        location=fields.choice("Location", LOCATIONS, "cell"),
         attributes=fields.free("Attributes"),
     )
 

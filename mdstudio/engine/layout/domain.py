@@ -1,5 +1,5 @@
-"""The coordinates of a grid in one blob, `domain-<hash>.bin`: content-addressed, restored to the bit (format.md, "The
-domain blob").
+"""The coordinates of a grid or mesh in one blob, `domain-<hash>.bin`: content-addressed, restored to the bit
+(format.md, "The domain blob").
 
 Bytes: magic "MDDOMAIN", version (uint32), header length (uint32), header (UTF-8 JSON), the arrays one after the other,
 CRC-32 of all bytes before it (uint32). The header lists the arrays with name, type, shape, codec and stored length.
@@ -17,23 +17,18 @@ import numpy as np
 
 from mdstudio.engine.codecs import codec, describe_block
 from mdstudio.engine.errors import DamagedDataError, MdError, NotFoundError, UnsupportedVersionError, UsageError
-from mdstudio.engine.layout.fields import Fields, Json, encode_free, from_bytes, to_bytes
-from mdstudio.engine.model import DTYPES, Array, GridDomain
+from mdstudio.engine.layout.domain_kinds import array_names, header_fields, make_domain
+from mdstudio.engine.layout.fields import Fields, Json, from_bytes, to_bytes
+from mdstudio.engine.model import DTYPES, Array, Domain
 from mdstudio.engine.storage.protocol import BlobStorage
 
 MAGIC = b"MDDOMAIN"
 VERSION = 1
 _PREFIX = struct.Struct("<8sII")
 _CODECS = ("None", "ZstdAuto")
-_GRID_KINDS = {name.capitalize(): name for name in ("regular", "projected", "rotated", "curvilinear")}
-_TEXTS = {"crs": "Crs", "x_name": "XName", "y_name": "YName", "x_unit": "XUnit", "y_unit": "YUnit"}
-_ARRAYS = {
-    "x": "X", "y": "Y", "longitude": "Longitude", "latitude": "Latitude", "x_bounds": "XBounds", "y_bounds": "YBounds",
-    "corner_longitude": "CornerLongitude", "corner_latitude": "CornerLatitude",
-}
 
 
-def store_domain(storage: BlobStorage, domain: GridDomain) -> str:
+def store_domain(storage: BlobStorage, domain: Domain) -> str:
     """Write the domain and return the name of its blob, which comes from the content alone: the same domain has the
     same name, whatever library compressed it.
 
@@ -45,7 +40,7 @@ def store_domain(storage: BlobStorage, domain: GridDomain) -> str:
     return name
 
 
-def domain_name(domain: GridDomain) -> str:
+def domain_name(domain: Domain) -> str:
     """`domain-<16 hex digits>.bin`: of the SHA-256 of the header without codecs and lengths, then the raw arrays."""
     arrays = _arrays(domain)
     digest = hashlib.sha256(_header(domain, [_entry(name, values) for name, values in arrays.items()]))
@@ -54,7 +49,7 @@ def domain_name(domain: GridDomain) -> str:
     return f"domain-{digest.hexdigest()[:16]}.bin"
 
 
-def load_domain(storage: BlobStorage, name: str) -> GridDomain:
+def load_domain(storage: BlobStorage, name: str) -> Domain:
     """The domain in a blob; one blob is read. Raises `DamagedDataError` for bytes that are not what they should be."""
     try:
         data = storage.read(name).data
@@ -64,7 +59,7 @@ def load_domain(storage: BlobStorage, name: str) -> GridDomain:
     return parse_domain(data, name)
 
 
-def render_domain(domain: GridDomain) -> bytes:
+def render_domain(domain: Domain) -> bytes:
     """The bytes of the blob."""
     entries: list[dict[str, Json]] = []
     blocks: list[bytes] = []
@@ -79,10 +74,10 @@ def render_domain(domain: GridDomain) -> bytes:
     return body + struct.pack("<I", zlib.crc32(body))
 
 
-def _arrays(domain: GridDomain) -> dict[str, Array]:
+def _arrays(domain: Domain) -> dict[str, Array]:
     """The arrays that the domain has, little-endian and C-contiguous, by stored name."""
     arrays: dict[str, Array] = {}
-    for field, name in _ARRAYS.items():
+    for field, name in array_names(domain).items():
         values: Array | None = getattr(domain, field)
         if values is None:
             continue
@@ -96,14 +91,9 @@ def _entry(name: str, values: Array) -> dict[str, Json]:
     return {"Name": name, "DataType": values.dtype.name, "Shape": list(values.shape)}
 
 
-def _header(domain: GridDomain, entries: list[dict[str, Json]]) -> bytes:
-    return to_bytes({
-        "Kind": domain.kind.capitalize(),
-        **{name: getattr(domain, field) for field, name in _TEXTS.items()},
-        "Arrays": entries,
-        "GridMapping": encode_free(dict(domain.grid_mapping), "the grid mapping"),
-        "CoordinateAttributes": encode_free(dict(domain.coordinate_attributes), "the attributes of the coordinates"),
-    }, indent=None)
+def _header(domain: Domain, entries: list[dict[str, Json]]) -> bytes:
+    before, after = header_fields(domain)
+    return to_bytes(before | {"Arrays": entries} | after, indent=None)
 
 
 def _rows(values: Array) -> Array:
@@ -111,20 +101,12 @@ def _rows(values: Array) -> Array:
     return values.reshape(1, -1) if values.ndim == 1 else values.reshape(values.shape[0], -1)
 
 
-def parse_domain(data: bytes, where: str) -> GridDomain:
+def parse_domain(data: bytes, where: str) -> Domain:
     """The domain in the bytes of its blob; raises `DamagedDataError`, `UnsupportedVersionError` for a later format."""
     header, blocks = _split(data, where)
     fields = Fields(from_bytes(header, where), "", where)
     arrays = _parse_arrays(fields, blocks)
-    kind = fields.choice("Kind", _GRID_KINDS)
-    if not {"X", "Y"} <= arrays.keys():
-        raise DamagedDataError("Arrays: expected X and Y among them.", where=where)
-    texts: dict[str, Any] = {field: fields.text(name, "") for field, name in _TEXTS.items()}
-    coordinates: dict[str, Any] = {field: arrays[name] for field, name in _ARRAYS.items() if name in arrays}
-    domain = GridDomain(kind=kind, **texts, **coordinates, grid_mapping=fields.free("GridMapping"),
-                        coordinate_attributes=fields.free("CoordinateAttributes"))
-    _check_shapes(domain, where)
-    return domain
+    return make_domain(fields, arrays)
 
 
 def _split(data: bytes, where: str) -> tuple[bytes, memoryview]:
@@ -182,19 +164,3 @@ def _decode(codec_name: str, block: memoryview, dtype: np.dtype[Any], shape: tup
         raise DamagedDataError(f"{count} values do not fit in memory.", where=where) from None
     values.setflags(write=False)
     return values
-
-
-def _check_shapes(domain: GridDomain, where: str) -> None:
-    if domain.x.ndim != 1 or domain.y.ndim != 1:
-        raise DamagedDataError(f"X and Y have {domain.x.ndim} and {domain.y.ndim} dimensions, not one.", where=where)
-    rows, columns = domain.rows, domain.columns
-    expected = {
-        "longitude": (rows, columns), "latitude": (rows, columns), "x_bounds": (columns, 2), "y_bounds": (rows, 2),
-        "corner_longitude": (rows, columns, 4), "corner_latitude": (rows, columns, 4),
-    }
-    for field, shape in expected.items():
-        values: Array | None = getattr(domain, field)
-        if values is not None and values.shape != shape:
-            raise DamagedDataError(f"{_ARRAYS[field]}: expected the shape {shape}, found {values.shape}.", where=where)
-    if domain.kind == "curvilinear" and (domain.longitude is None or domain.latitude is None):
-        raise DamagedDataError("A curvilinear grid needs Longitude and Latitude.", where=where)

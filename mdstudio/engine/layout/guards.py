@@ -14,6 +14,7 @@ from mdstudio.engine.errors import LayoutGuardError, MdError, UnknownCompression
 from mdstudio.engine.layout.metadata import Metadata
 from mdstudio.engine.model import LAYOUT_CURRENT, Item, ItemStorage, Kind
 
+_OF_MESHES = {"zlevel": "z-levels", "sigma": "sigma layers", "single": "values of nodes", "vector": "values of nodes"}
 STORAGE_TYPES = ("SingleTimestep", "MultiTimestep", "TimeSeries")
 
 
@@ -118,13 +119,31 @@ def _compressed_guards(metadata: Metadata) -> list[Guard]:
 
 def _not_built(metadata: Metadata) -> str:
     """What of the dataset this build has no reader for; "" where there is nothing."""
-    storage_type = metadata.storage.storage_type
-    if storage_type not in STORAGE_TYPES:
-        return f"the storage type '{storage_type}' is not known to it"
-    if metadata.kind != "grid":
-        return "it reads grids, and this is a mesh"
-    other = next((item for item in metadata.items if item.value_kind != "single" or item.components != 1), None)
-    return f"the item '{other.name}' is not a single value a cell" if other else ""
+    if metadata.storage.storage_type not in STORAGE_TYPES:
+        return f"the storage type '{metadata.storage.storage_type}' is not known to it"
+    if metadata.sigma and (metadata.kind == "grid" or not metadata.element3d_count):
+        return "only a mesh with a count of its 3-D elements has sigma layers"
+    return next(filter(None, (_impossible(metadata, item) for item in metadata.items)), "")
+
+
+def _impossible(metadata: Metadata, item: Item) -> str:
+    """Why no dataset can hold such an item; "" where one can."""
+    storage = metadata.storage
+    if item.components > 1 and item.value_kind != "vector":
+        return f"the item '{item.name}' has {item.components} components, but is no vector"
+    if metadata.kind == "grid" and (item.layers_together or item.location == "node"):
+        return f"the item '{item.name}' has {_OF_MESHES[item.value_kind]}, which only meshes have"
+    if item.layers_together and item.layers is None:
+        return f"the item '{item.name}' has {_OF_MESHES[item.value_kind]}, but no layers"
+    if item.value_kind == "sigma" and not metadata.sigma:
+        return f"the item '{item.name}' has sigma layers, but the mesh has none"
+    if item.value_kind == "zlevel":
+        if storage.storage_type == "TimeSeries":
+            return f"the item '{item.name}' has z-levels, which TimeSeries cannot hold"
+        if not storage.zlevel_paged_node_count or storage.zlevel_paged_node_count % len(item.layers or ()):
+            return (f"the item '{item.name}' has {len(item.layers or ())} z-levels; a ZLevelPagedNodeCount of "
+                    f"{storage.zlevel_paged_node_count} is no whole number of nodes")
+    return ""
 
 
 def require_readable(metadata: Metadata, where: str = "") -> None:

@@ -15,11 +15,13 @@ from typing import Any
 
 from mdstudio.engine.errors import NotADatasetError, NotFoundError
 from mdstudio.engine.model import NO_LAYER, Dropped, Item, ItemStorage, Kind
-from mdstudio.engine.storage.protocol import BlobStorage
+from mdstudio.engine.storage import BlobStorage, write_resolved
 from mdstudio.engine.times import TimeAxis
 
 METADATA_BLOB = "dataset.json"
 SCHEMA_VERSION = 1
+TILE_WIDTH = 128  # of a grid that does not say
+MESH_PAGE_SIZE = 16_384  # of a mesh that does not say
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Metadata:
     """What `dataset.json` says.
 
     Attributes:
-        shape: (rows, columns) of a grid; (elements, 1) of a mesh.
+        shape: (rows, columns) of a grid; (1, elements) of a mesh.
         items: in stored order.
         times: the times that readers see, strictly increasing.
         folders: {item name: its folder in blob names}.
@@ -35,6 +37,8 @@ class Metadata:
         schema_version: of the mesh index; nothing to do with the layout version.
         domain_blob: name of the blob that holds the coordinates.
         sigma: True for a mesh with sigma layers (K3).
+        nodes: of a mesh; 0 of a grid.
+        element3d_count: 3-D elements of a mesh with sigma layers; 0 of others.
         attributes, time_attributes: of the source, as they were.
         source: where the data comes from, one entry a file.
         raw: the JSON object as loaded; holds the fields that this build does not know.
@@ -51,6 +55,8 @@ class Metadata:
     data_size_bytes: int | None = None
     schema_version: int = SCHEMA_VERSION
     sigma: bool = False
+    nodes: int = 0
+    element3d_count: int = 0
     attributes: Mapping[str, Any] = field(default_factory=dict)
     source: tuple[Mapping[str, Any], ...] = ()
     dropped: tuple[Dropped, ...] = ()
@@ -62,15 +68,39 @@ class Metadata:
         """Cells or elements of one layer."""
         return self.shape[0] * self.shape[1]
 
+    def values_of(self, item: Item) -> int:
+        """Stored values of one slice of an item: one time of one layer; of all layers where they lie together."""
+        if self.kind == "grid":
+            return self.cells
+        if item.value_kind == "sigma":
+            return self.element3d_count
+        if item.value_kind == "zlevel":
+            return self.storage.zlevel_paged_node_count or 0
+        return self.nodes if item.location == "node" else self.cells
+
+    def raw_bytes(self, item: Item) -> int:
+        """Raw bytes of one time of an item, all layers."""
+        return item.raw_bytes(self.values_of(item))
+
     @property
     def compressed(self) -> bool:
         return self.storage.compression != "None"
 
 
-def item_folders(names: Sequence[str]) -> dict[str, str]:
-    """{item name: folder}: the ordinal in at least three digits, then what of the name any file system takes."""
+def page_width(metadata: Metadata) -> int:
+    """Cells along the side of a tile of a grid; values of a page of a mesh, in TimeSeries of a spatial group (D10)."""
+    storage = metadata.storage
+    if metadata.kind == "grid":
+        return storage.grid_tile_width or TILE_WIDTH
+    series = storage.storage_type == "TimeSeries"
+    return (storage.spatial_group_size if series else storage.compressed_mesh_page_size) or MESH_PAGE_SIZE
+
+
+def item_folders(names: Sequence[str], first: int = 0) -> dict[str, str]:
+    """{item name: folder}: the ordinal, from `first`, in at least three digits, then what of the name any file system
+    takes."""
     safe = (re.sub(r"[^a-z0-9_-]", "_", name.lower())[:40] for name in names)
-    return {name: f"{ordinal:03d}-{part}" for ordinal, (name, part) in enumerate(zip(names, safe, strict=True))}
+    return {name: f"{ordinal:03d}-{part}" for ordinal, (name, part) in enumerate(zip(names, safe, strict=True), first)}
 
 
 def load_metadata(storage: BlobStorage) -> tuple[Metadata, str]:
@@ -103,7 +133,8 @@ def save_metadata(
     from mdstudio.engine.layout.guards import require_saveable
 
     require_saveable(metadata)
-    return storage.write(METADATA_BLOB, render_document(metadata), if_match=if_match, if_none_match=if_none_match)
+    document = render_document(metadata)
+    return write_resolved(storage, METADATA_BLOB, document, if_match=if_match, if_none_match=if_none_match)
 
 
 def _no_dataset(storage: BlobStorage) -> NotFoundError | NotADatasetError:

@@ -16,7 +16,7 @@ import numpy as np
 
 from mdstudio.engine.codecs import Codec, codec, new_probe
 from mdstudio.engine.errors import DamagedDataError
-from mdstudio.engine.model import LAYOUT_CHECKSUMS, LAYOUT_LZ4_ELEMENTS, Array, Hint, Item, ItemStorage
+from mdstudio.engine.model import COMPONENTS, LAYOUT_CHECKSUMS, LAYOUT_LZ4_ELEMENTS, Array, Hint, Item, ItemStorage
 
 CHECKSUM_BYTES = 4
 
@@ -26,7 +26,7 @@ class PageFormat:
     """How the pages of one item become bytes.
 
     Attributes:
-        dtype: stored type, little-endian.
+        dtype: stored type of a cell, little-endian; of a vector item one field of its components.
         codec: of the dataset's compression; raw for "None".
         checksums: each stored page ends with the CRC-32 of its encoded bytes (layout version 3; never on raw data).
         pattern: bytes of the no-data value, or None.
@@ -77,8 +77,10 @@ class PageFormat:
         return bool(bits.flat[0] == wanted and bits.flat[-1] == wanted and (bits == wanted).all())
 
     def fill(self, into: Array) -> None:
-        """Set every element to no-data (0 for an item without)."""
-        into.view(self.bits)[...] = 0 if self.pattern is None else np.frombuffer(self.pattern, self.bits)[0]
+        """Set every element to no-data (0 for an item without), all components of a vector."""
+        numbers = into[COMPONENTS] if self.dtype.names else into
+        bits = np.dtype(f"<u{numbers.dtype.itemsize}")
+        numbers.view(bits)[...] = 0 if self.pattern is None else np.frombuffer(self.pattern, bits)[0]
 
 
 def page_format(item: Item, storage: ItemStorage, page_elements: int, hints: Sequence[Hint] = ()) -> PageFormat:
@@ -87,7 +89,7 @@ def page_format(item: Item, storage: ItemStorage, page_elements: int, hints: Seq
     chosen = codec(storage.compression)
     compressed = chosen.name != "None"
     return PageFormat(
-        item.numpy, chosen, compressed and version >= LAYOUT_CHECKSUMS, no_data_pattern(item),
+        item.cell_type, chosen, compressed and version >= LAYOUT_CHECKSUMS, no_data_pattern(item),
         page_elements if chosen.name == "LZ4" and version < LAYOUT_LZ4_ELEMENTS else 0, tuple(hints))
 
 

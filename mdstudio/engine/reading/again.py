@@ -15,7 +15,7 @@ PAIR_WAITS = (0.2, 1.0)  # seconds before a SingleTimestep pair is read again, a
 
 def again[T](layout: ItemLayout, read: Callable[[], T], sleep: Sleep) -> T:
     """Read of a layout, and again as its rule says: a `.dat` and `.idx` pair (P18), or a blob of one version (P16)."""
-    if layout.storage.storage_type == "SingleTimestep" and layout.format.compressed:
+    if layout.stored_as == "SingleTimestep" and layout.format.compressed:
         return pair_again(read, sleep)
     return once_more(read)
 

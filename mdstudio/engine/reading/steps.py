@@ -31,7 +31,7 @@ def read_slice(
 
 def step_pages(tally: Tally, layout: ItemLayout, layer: int, time: int) -> StepPages:
     """Where the pages of one timestep lie."""
-    if layout.storage.storage_type == "SingleTimestep":
+    if layout.stored_as == "SingleTimestep":
         return single.step_pages(tally.storage, layout, layer, time)
     return multi.step_pages(tally.storage, layout, layer, time)
 
@@ -129,7 +129,7 @@ def read_series(tally: Tally, layout: ItemLayout, layer: int, times: range, cell
 
     if not layout.format.compressed:
         group = _raw_series
-    elif layout.storage.storage_type == "SingleTimestep":
+    elif layout.stored_as == "SingleTimestep":
         group = _single_series
     else:
         group = _multi_series
@@ -223,7 +223,7 @@ def _batches(sizes: Sequence[int]) -> list[tuple[int, int]]:
 def _raw_series(tally: Tally, layout: ItemLayout, layer: int, times: range, wanted: _Cells, into: Array) -> None:
     """Uncompressed: the bytes of the cells alone, from one blob a group."""
     tally.check()
-    steps = [multi.raw_step_pages(layout, layer, time) if layout.storage.storage_type == "MultiTimestep"
+    steps = [multi.raw_step_pages(layout, layer, time) if layout.stored_as == "MultiTimestep"
              else single.step_pages(tally.storage, layout, layer, time) for time in times]
     ranges = [part for step in steps for part in wanted.byte_ranges(step)]
     data = fetch(tally.storage, steps[0].blob, ranges, None, length=steps[0].length, multiple=steps[0].multiple)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mdstudio.engine.model import Array, Dropped, GridDomain, GridKind
+from mdstudio.engine.model import Array, Domain, Dropped, GridDomain, GridKind, require_grid
 from mdstudio.sources.netcdf.attributes import json_attributes, text, units
 from mdstudio.sources.netcdf.crs import crs_of, disagreement
 from mdstudio.sources.netcdf.horizontal import Horizontal, NotOnAGridError
@@ -146,8 +146,9 @@ def _corners(view: FileView, grid: Horizontal, variable: Variable | None) -> Arr
     return np.ascontiguousarray(bounds.decoded(parent=variable.attributes).transpose(order))
 
 
-def same_domain(a: GridDomain, b: GridDomain) -> str:
+def same_domain(a: Domain, b: Domain) -> str:
     """"" where two grids are the same to the bit, else what differs. The CRS and attributes are not compared."""
+    a, b = require_grid(a), require_grid(b)
     if a.kind != b.kind:
         return f"the grid is {a.kind} against {b.kind}"
     if (a.rows, a.columns) != (b.rows, b.columns):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mdstudio.engine.errors import NotFoundError, SourceError
-from mdstudio.engine.model import NO_LAYER, Array, Description, Dropped
+from mdstudio.engine.model import NO_LAYER, Array, Description, Dropped, require_grid
 from mdstudio.sources.netcdf.caching import ChunkCaches, ReadAhead
 from mdstudio.sources.netcdf.describe import Binding, Part, describe_file
 from mdstudio.sources.netcdf.join import Joined, join
@@ -74,7 +74,7 @@ class NetcdfSource:
         if part is None or item not in part.bindings[0]:
             raise NotFoundError(f"There is no item '{item}' in the grid '{description.name}'.", where=self._paths[0])
         wanted = range(*times.indices(len(part.file_of_step)))
-        domain = part.description.domain
+        domain = require_grid(part.description.domain)
         row_range, column_range = range(*rows.indices(domain.rows)), range(*columns.indices(domain.columns))
         binding = part.bindings[0][item]
         shape = len(wanted), len(row_range), len(column_range)

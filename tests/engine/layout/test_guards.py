@@ -27,16 +27,19 @@ from mdstudio.engine.times import TimeAxis
 SINGLE = Item("level", "float32")
 LAYERED = Item("salinity", "int16", layers=LayerAxis("depth", (1.0, 2.0)))
 VECTOR = Item("current", "float32", value_kind="vector", components=2)
-ZLEVEL = Item("profile", "float32", value_kind="zlevel")
-SIGMA = Item("sigma", "float32", value_kind="sigma")
+ZLEVEL = Item("profile", "float32", value_kind="zlevel", location="node", layers=LayerAxis("depth", (1.0, 2.0)))
+SIGMA = Item("sigma", "float32", value_kind="sigma", layers=LayerAxis("sigma", (0.0, 1.0, 2.0)))
+NODES = Item("depth", "float32", location="node")
 STORAGE_TYPES = ("SingleTimestep", "MultiTimestep", "TimeSeries")
 CHECKS = {"read": require_readable, "write": require_writable, "save": require_saveable}
 
 
 def metadata(kind: Kind = "grid", items: tuple[Item, ...] = (SINGLE,), sigma: bool = False, **storage: Any) -> Metadata:
     settings: dict[str, Any] = {"storage_type": "SingleTimestep", "compression": "ZstdAuto"}
-    return Metadata(kind, "d", (3, 4), items, TimeAxis(np.arange(3)), ItemStorage(**settings | storage), "domain-0.bin",
-                    {item.name: item.name for item in items}, sigma=sigma)
+    mesh: dict[str, Any] = {"nodes": 20, "element3d_count": 30 * sigma} if kind == "mesh" else {}
+    return Metadata(kind, "d", (3, 4) if kind == "grid" else (1, 12), items, TimeAxis(np.arange(3)),
+                    ItemStorage(**settings | storage), "domain-0.bin", {item.name: item.name for item in items},
+                    sigma=sigma, **mesh)
 
 
 def refused(found: Metadata) -> set[str]:
@@ -188,10 +191,47 @@ def test_the_save_path_refuses_a_compressed_layout_without_a_version_before_it_w
     assert not (tmp_path / "dataset.json").exists()
 
 
-def test_a_storage_type_or_kind_that_this_build_has_no_reader_for_is_refused_uncompressed_too() -> None:
+def test_a_storage_type_that_this_build_has_no_reader_for_is_refused_uncompressed_too() -> None:
     assert refused(metadata(compression="None", storage_type="Woven")) == {"read", "write", "save"}
-    assert refused(metadata("mesh", compression="None")) == {"read", "write", "save"}
-    assert refused(metadata("grid", (VECTOR,), compression="None")) == {"read", "write", "save"}
+
+
+@pytest.mark.rule("K5", "T8")
+@pytest.mark.parametrize(("kind", "items", "sigma", "storage", "message"), [
+    ("grid", (ZLEVEL,), False, {}, "'profile' has z-levels, which only meshes have"),
+    ("grid", (SIGMA,), False, {}, "'sigma' has sigma layers, which only meshes have"),
+    ("grid", (SINGLE, NODES), False, {}, "'depth' has values of nodes, which only meshes have"),
+    ("grid", (SINGLE,), True, {}, "only a mesh with a count of its 3-D elements has sigma layers"),
+    ("mesh", (SIGMA,), False, {}, "'sigma' has sigma layers, but the mesh has none"),
+    ("mesh", (ZLEVEL,), False, {"zlevel_paged_node_count": 40, "storage_type": "TimeSeries", "time_group_size": 4},
+     "'profile' has z-levels, which TimeSeries cannot hold"),
+    ("mesh", (ZLEVEL,), False, {}, "a ZLevelPagedNodeCount of None is no whole number of nodes"),
+    ("mesh", (ZLEVEL,), False, {"zlevel_paged_node_count": 41}, "a ZLevelPagedNodeCount of 41 is no whole number"),
+    ("mesh", (dataclasses.replace(ZLEVEL, layers=None),), False, {"zlevel_paged_node_count": 40},
+     "has z-levels, but no layers"),
+    ("mesh", (dataclasses.replace(SIGMA, layers=None),), True, {}, "has sigma layers, but no layers"),
+    ("grid", (dataclasses.replace(SINGLE, components=3),), False, {}, "'level' has 3 components, but is no vector"),
+])
+def test_what_no_dataset_can_hold_is_refused_uncompressed_too(
+    kind: Kind, items: tuple[Item, ...], sigma: bool, storage: dict[str, Any], message: str
+) -> None:
+    found = metadata(kind, items, sigma, compression="None", **storage)
+    assert refused(found) == {"read", "write", "save"}
+    assert [guard.code for guard in guards(found)] == ["MD-G006"]
+    assert message in guards(found)[0].message
+
+
+@pytest.mark.rule("K1", "K5")
+@pytest.mark.parametrize("storage_type", STORAGE_TYPES)
+@pytest.mark.parametrize(("kind", "items", "sigma"), [
+    ("grid", (SINGLE, LAYERED), False), ("grid", (VECTOR,), False), ("mesh", (SINGLE, LAYERED, NODES, VECTOR), False),
+    ("mesh", (SINGLE, SIGMA), True), ("mesh", (ZLEVEL,), False)])
+def test_every_kind_is_read_and_written_uncompressed_but_z_levels_in_timeseries(
+    kind: Kind, items: tuple[Item, ...], sigma: bool, storage_type: str
+) -> None:
+    found = metadata(kind, items, sigma, compression="None", storage_type=storage_type, time_group_size=4,
+                     zlevel_paged_node_count=40)
+    refusal = {"read", "write", "save"} if ZLEVEL in items and storage_type == "TimeSeries" else set()
+    assert refused(found) == refusal
 
 
 @pytest.mark.rule("V9")
@@ -210,7 +250,7 @@ def test_every_guard_has_a_code_a_message_and_advice(found: Metadata) -> None:
 
 def test_the_refusal_names_the_dataset_and_what_was_not_done() -> None:
     with pytest.raises(LayoutGuardError) as caught:
-        require_writable(metadata("mesh", compression="None"), "/data/x")
+        require_writable(metadata("grid", (NODES,), compression="None"), "/data/x")
     assert str(caught.value).startswith("/data/x: ")
     assert "Nothing was written." in str(caught.value)
     assert caught.value.exit_status == 12

@@ -232,6 +232,7 @@ def test_a_newer_document_that_cannot_even_be_parsed_says_that_it_is_newer() -> 
 def _mesh(tmp_path: Path, *, version: int | None = None, compression: str = "LZ4") -> FolderStorage:
     old = document()
     old["Kind"] = "Mesh"
+    old["SpatialDomain"] = {"Blob": old["SpatialDomain"]["Blob"], "Elements": 300, "Nodes": 200}
     old["Items"] = [{"Name": "level", "Folder": "000-level", "DataType": "float32"}]
     old["ItemStorage"] = {"StorageType": "SingleTimestep", "Compression": compression}
     if version:
