@@ -1,4 +1,4 @@
-"""The rounding path in NumPy: a part of `_numpy`, the twin of `_native_origins.h`; `lattice_path` says what it is for."""
+"""The rounding path in NumPy: a part of `_numpy`, twin of `_native_origins.h`; `lattice_path` says what it is for."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FEW = 8
 def lattice_origins(
     u: Any, half: Any, k: Any, size: int, scale: float, first: float, count: int, offsets: Any
 ) -> tuple[int, int]:
-    """Which origins k0 give every point u = fl(fl((k + k0) * scale) + o), within `half`, for an o of the element's type.
+    """Which origins k0 give every point u = fl(fl((k + k0) * scale) + o), within `half`, for an o of its type.
 
     Args:
         u, half, k: float64, a point each.
@@ -43,7 +43,8 @@ def lattice_origins(
     found = 0
     out = np.frombuffer(offsets, dtype=np.float64)
     for j in range(k0.size):  # an origin against all points that are left
-        low, high = _room(points[0][i:], points[1][i:], _product(points[2][i:] + k0[j], scale, size), anchor[j], unit[j])
+        product = _product(points[2][i:] + k0[j], scale, size)
+        low, high = _room(points[0][i:], points[1][i:], product, anchor[j], unit[j])
         lows, highs = np.maximum.accumulate([least[j], *low]), np.minimum.accumulate([most[j], *high])
         fails = ~(lows <= highs)
         tests += int(np.argmax(fails)) if fails.any() else low.size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from mdstudio.engine.codecs.forms import BYTE_DELTA, COMPACT, CONST, D1, FORD, I
 from mdstudio.engine.codecs.inverse import restore
 from mdstudio.engine.codecs.kernels import kernels
 from mdstudio.engine.codecs.probe import ProbeState
-from mdstudio.engine.codecs.steps import verified
+from mdstudio.engine.codecs.steps import STRAYS, Lattices, refitted, verified
 from mdstudio.engine.codecs.transforms import (
     ELEMENT_TYPES,
     UNSIGNED,
@@ -52,20 +53,22 @@ class AutoCodec:
         if tile.nearly_all_masked:
             number = FORD if tile.kind == 2 else INT
             return self._smallest(tile, [tile.code(Transform(number, D1, COMPACT), ranked=False)])[0]
+        lattices = probe.lattices if probe is not None else Lattices()
         if probe is not None:
             kept = probe.kept()
-            coded = tile.code(kept, ranked=False) if kept is not None else None
+            coded = _kept(tile, kept, lattices) if kept is not None else None
             if coded is not None:
                 encoded = self._compress(coded)
                 if not probe.fares_worse(len(encoded) / tile.raw_bytes):
+                    probe.refitted(coded.transform.hint)
                     return encoded
-        encoded, transform = self._compete(tile, hints)
+        encoded, transform = self._compete(tile, hints, lattices)
         if probe is not None:
             probe.won(transform, len(encoded) / tile.raw_bytes)
         return encoded
 
-    def _compete(self, tile: Tile, hints: Sequence[Hint]) -> tuple[bytes, Transform]:
-        ranking = _ranked(tile, candidates(tile, verified(tile, hints)))
+    def _compete(self, tile: Tile, hints: Sequence[Hint], lattices: Lattices) -> tuple[bytes, Transform]:
+        ranking = _ranked(tile, candidates(tile, verified(tile, hints, lattices)))
         best = next((one for one in ranking if one.transform.predictor not in (NONE, BYTE_DELTA)), None)
         if best is not None:
             ranking = sorted([*ranking, *_ranked(tile, second_differences(tile, best.transform))], key=_cost)
@@ -102,6 +105,18 @@ class AutoCodec:
     def describe(self, block_: bytes | memoryview) -> BlockInfo:
         h = block.parse(block_)
         return h.form.info(h.rows, h.row_length, h.length)
+
+
+def _kept(tile: Tile, kept: Transform, lattices: Lattices) -> Coded | None:
+    """The tile by the kept transform; where its lattice has more than a few escapes, by one that fits better."""
+    coded = tile.code(kept, ranked=False)
+    if kept.hint is None or (coded is not None and coded.header.escapes <= STRAYS):
+        return coded
+    hint = refitted(tile, kept.hint, lattices)
+    better = tile.code(replace(kept, hint=hint), ranked=False) if hint is not None else None
+    if better is None or (coded is not None and coded.header.escapes <= better.header.escapes):
+        return coded
+    return better
 
 
 def _ranked(tile: Tile, transforms: Sequence[Transform]) -> list[Coded]:

@@ -69,10 +69,10 @@ def step_of(u: Array, error: float) -> Interval | None:
                     return None
                 g, divisions = finer, divisions + 1
                 continue
-            if narrowed[1] - narrowed[0] > 0.5 * (g[1] - g[0]):
-                g = narrowed
-                break
+            halved = narrowed[1] - narrowed[0] < 0.5 * (g[1] - g[0])
             g = narrowed
+            if not halved:
+                break
         if window.size == differences.size:
             break
     return g
@@ -153,7 +153,7 @@ def strip_of(u: Array, half: Array, k: Array) -> Strip | None:
 
 def residual_of(u: Array, k: Array, scale: float) -> Array:
     """u - u[0] - k * scale with the errors of the difference and of the product added back."""
-    difference, e = two_sum(u, np.float64(-u[0]))
+    difference, e = _two_sum(u, -float(u[0]))
     product = k * scale
     error = _product_error(k, scale, product)
     return (difference - product) + (e - error)  # type: ignore[no-any-return]
@@ -178,7 +178,7 @@ def _end(residual: Array, half: Array, k: Array, slope: float) -> float | None:
     return slope
 
 
-def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+def _two_sum(a: Array, b: float) -> tuple[Array, Array]:
     """a + b and its rounding error (Knuth)."""
     total = a + b
     part = total - a
@@ -193,4 +193,4 @@ def _product_error(a: Array, b: float, product: Array) -> Array:
     c_b = b * _SPLIT
     b_high = c_b - (c_b - b)
     b_low = b - b_high
-    return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low  # type: ignore[no-any-return]
+    return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low

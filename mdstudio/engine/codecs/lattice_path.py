@@ -93,8 +93,7 @@ def _origins(
         block = (number + 1) // 2 * (1 if number % 2 else -1)
         found, tests = kernels.lattice_origins(*points, size, scale, float(middle + block * _BLOCK), _BLOCK, offsets)
         budget.left -= tests
-        for least, most in offsets[:found].tolist():
-            yield least, most
+        yield from ((float(least), float(most)) for least, most in offsets[:found])
         if budget.left <= 0:
             return
 

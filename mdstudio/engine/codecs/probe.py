@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from mdstudio.engine.codecs.steps import Lattices
 from mdstudio.engine.codecs.transforms import Transform
+from mdstudio.engine.model import Hint
 
 PROBE_STRIDE = 32  # DEFAULT_PROBE_STRIDE: transforms compete on every so manyth tile
 
@@ -14,12 +18,13 @@ class ProbeState:
     on who encodes. Constant and nearly all-masked tiles neither compete nor count.
     """
 
-    __slots__ = ("reference", "since", "winner")
+    __slots__ = ("lattices", "reference", "since", "winner")
 
     def __init__(self) -> None:
         self.winner: Transform | None = None
         self.reference = 0.0
         self.since = 0
+        self.lattices = Lattices()
 
     def kept(self) -> Transform | None:
         """The winner to use for this tile, or None where it is time to compete."""
@@ -33,3 +38,8 @@ class ProbeState:
     def won(self, transform: Transform, ratio: float) -> None:
         """Keep the winner of a competition, with its ratio (stored / raw) on that tile as the reference."""
         self.winner, self.reference, self.since = transform, ratio, 0
+
+    def refitted(self, hint: Hint | None) -> None:
+        """Keep the winner with the lattice that served instead of its own."""
+        if self.winner is not None and self.winner.hint != hint:
+            self.winner = replace(self.winner, hint=hint)

@@ -1,11 +1,11 @@
-"""The blind recovery of quantised floats: the lattice x = T(k * s + o) that a tile's values lie on, from the values alone.
+"""The blind recovery of quantised floats: the lattice x = T(k * s + o) of a tile's values, from the values alone.
 
 `search` follows format.md, "Choosing": sorted distinct values -> step (`lattice_fit`) -> integers -> the strip of lines
 through all of them -> forms that people and formats use (binary, decimal, GRIB) -> the rounding path (`lattice_path`).
 Whatever is found is verified to the bit by the caller's `verify`; nothing here is trusted.
 
 The work is bounded: a tile is searched by at most `SAMPLE` of its elements, all loops have small fixed bounds, and the
-rounding path has a budget of tests. What is no lattice leaves at its smallest differences. It depends on the data alone.
+rounding path has a budget of tests. What is no lattice leaves at its smallest differences. The data alone decides.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
+from mdstudio.engine.codecs.block import MAX_ESCAPES
 from mdstudio.engine.codecs.lattice_fit import Strip, integers_of, residual_of, step_of, strip_of
 from mdstudio.engine.codecs.lattice_path import TESTS, rounding_paths
 from mdstudio.engine.codecs.nice_numbers import shortest_decimal, simplest_binary
@@ -29,7 +31,7 @@ _PROFILE = {4: (0.0, 0.5, 4.0), 8: (1.0, 16.0)}  # how far rounded products may 
 _LARGEST, _SMALLEST = 1e30, 1e-30  # no product of halves overflows or loses bits in between
 _DECIMAL_SCALES = range(-10, 23)  # of GRIB
 
-Verify = Callable[[Hint], int]  # lattice steps between the smallest and the largest element; 0 where it does not apply
+Verify = Callable[[Hint], int | None]  # elements that a lattice does not give, None where they are too many
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,6 @@ class Found:
 
     hint: Hint
     support: Array
-    tests: int = 0
 
 
 @dataclass(slots=True)
@@ -48,11 +49,13 @@ class Budget:
     left: int = TESTS
 
 
-def search(elements: Array, verify: Verify, support: Array | None = None, known: int = 0, budget: Budget | None = None) -> Found | None:
+def search(
+    elements: Array, verify: Verify, support: Array | None = None, known: int = 0, budget: Budget | None = None
+) -> Found | None:
     """The lattice of a tile's elements (1-D float32 or float64, in stored order, masked ones left out).
 
     Args:
-        verify: tells whether a lattice gives every element of the tile back.
+        verify: how many elements of the tile a lattice does not give back, None where they are too many.
         support: values of tiles before that the lattice must fit too.
         known: steps of a lattice that is known to fit; one that is not coarser is not looked for.
         budget: counts the tests of the rounding path down.
@@ -63,9 +66,9 @@ def search(elements: Array, verify: Verify, support: Array | None = None, known:
     if support is not None:
         values = np.concatenate((values, support.astype(values.dtype)))
     u, counts = np.unique(values, return_counts=True)
-    found = _solve(_peeled(u), values.dtype.itemsize, verify, known, budget)
+    found = _solve(_peeled(u), 0, verify, known, budget)
     if found is None and FEWEST <= np.count_nonzero(counts > 1) < u.size:  # without what may be strays
-        found = _solve(_peeled(u[counts > 1]), values.dtype.itemsize, verify, known, budget)
+        found = _solve(_peeled(u[counts > 1]), MAX_ESCAPES, verify, known, budget)
     return found
 
 
@@ -79,9 +82,9 @@ def moved(elements: Array, hint: Hint, verify: Verify) -> Hint | None:
         return None
     half = 0.5 * np.spacing(np.abs(x)).astype(np.float64)
     x = x.astype(np.float64)
-    if not _in_range(float(np.abs(x).max()), abs(hint.scale)):
-        return None
     step = hint.scale * hint.factor
+    if np.abs(x).max() > _LARGEST or not _SMALLEST < abs(step) < _LARGEST:
+        return None
     at = int(np.argmin(x))
     x[[0, at]], half[[0, at]] = x[[at, 0]], half[[at, 0]]
     with np.errstate(all="ignore"):
@@ -95,7 +98,7 @@ def moved(elements: Array, hint: Hint, verify: Verify) -> Hint | None:
         return None
     for offset in _offsets(float(x[0]), low, high, hint.factor):
         other = Hint(hint.arithmetic, hint.scale, offset, hint.factor)
-        if verify(other):
+        if verify(other) == 0:
             return other
     return None
 
@@ -105,7 +108,8 @@ def _sample(elements: Array) -> Array:
     if elements.size <= SAMPLE:
         return elements
     starts = np.arange(SAMPLE // _RUN) * ((elements.size - _RUN) // (SAMPLE // _RUN - 1))
-    return elements[(starts[:, None] + np.arange(_RUN)).reshape(-1)]
+    runs: Array = elements[(starts[:, None] + np.arange(_RUN)).reshape(-1)]
+    return runs
 
 
 def _peeled(u: Array) -> Array:
@@ -121,12 +125,13 @@ def _peeled(u: Array) -> Array:
     return u
 
 
-def _solve(values: Array, size: int, verify: Verify, known: int, budget: Budget) -> Found | None:
+def _solve(values: Array, strays: int, verify: Verify, known: int, budget: Budget) -> Found | None:
+    size = values.itemsize
     if values.size < FEWEST:
         return None
     u = values.astype(np.float64)
     largest = np.abs(values[[0, -1]]).max()
-    if not _in_range(float(largest), float(u[-1] - u[0]) / u.size):
+    if largest > _LARGEST or u[-1] - u[0] < _SMALLEST:
         return None
     ulp = float(np.spacing(largest))
     least = float(np.spacing(np.float64(largest)))  # the arithmetic of float64 rounds too
@@ -146,16 +151,25 @@ def _solve(values: Array, size: int, verify: Verify, known: int, budget: Budget)
         if strip is None:
             continue
         exact = wider == 0.0
-        hint = next((one for one in _forms(strip, size, exact) if verify(one)), None)
-        if hint is None and not exact:
-            hint = next((one for one in rounding_paths(strip, values, half, budget) if verify(one)), None)
+        hints = _forms(strip, size, exact)
+        if not exact:
+            hints = chain(hints, rounding_paths(strip, values, half, budget))
+        hint = _best(hints, verify, strays)
         if hint is not None:
             return Found(hint, _support(values, strip, half))
     return None
 
 
-def _in_range(largest: float, step: float) -> bool:
-    return largest < _LARGEST and step > _SMALLEST
+def _best(hints: Iterator[Hint], verify: Verify, strays: int) -> Hint | None:
+    """The first with no more than `strays` escapes, else the one with the fewest."""
+    best: tuple[int, Hint] | None = None
+    for hint in hints:
+        escapes = verify(hint)
+        if escapes is not None and (best is None or escapes < best[0]):
+            best = escapes, hint
+            if escapes <= strays:
+                break
+    return best[1] if best else None
 
 
 def _forms(strip: Strip, size: int, exact: bool) -> Iterator[Hint]:
@@ -218,4 +232,5 @@ def _support(values: Array, strip: Strip, half: Array) -> Array:
     low, high = float((rest - half).max()), float((rest + half).min())
     slack = np.minimum(low - (rest - half), (rest + half) - high)
     tight = np.argsort(slack, kind="stable")[: SUPPORT - 2]
-    return values[np.unique(np.concatenate((tight, [0, values.size - 1])))]
+    kept: Array = values[np.unique(np.concatenate((tight, [0, values.size - 1])))]
+    return kept

@@ -162,10 +162,12 @@ class Tile:
             parts.append(memoryview(mapped.escapes.tobytes() + bits.tobytes()))
         return Coded(transform, h, parts, cost)
 
-    def steps(self, transform: Transform) -> int:
-        """Lattice steps between the smallest and the largest element; 0 where the lattice does not apply."""
+    def fit(self, transform: Transform) -> tuple[int, int] | None:
+        """Steps that a lattice takes from the smallest to the largest element, and escapes; None where none applies."""
         mapped = self._mapped(transform)
-        return mapped.steps if mapped is not None else 0
+        if mapped is None:
+            return None
+        return mapped.steps, 0 if mapped.escapes is None else mapped.escapes.size
 
     def valid_elements(self) -> Array:
         """The bits of the elements that are not masked."""
