@@ -17,8 +17,8 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         description="Copies a dataset with its block lists, dataset.json last; folder or Azure on either side. Each\n"
                     "copied blob is compared with the original by length and block list. Nothing of A changes: delete\n"
                     "it yourself when the copy serves.\n\n"
-                    "Refused: a B that is a dataset already, holds other blobs where the copy would come, or lies in A;\n"
-                    "and, at the end, to save metadata that this build must not write (a note says so first).\n\n"
+                    "Refused: a B that is a dataset already, holds other blobs where the copy would come, or lies in\n"
+                    "A; and, at the end, to save metadata that this build must not write (a note says so first).\n\n"
                     "A kill, a cancel or an error leaves a copy without dataset.json, which is no dataset: the same\n"
                     "command goes on (whole groups that are there are kept, other blobs are copied again), and\n"
                     "'mdstudio clean B' removes it.")

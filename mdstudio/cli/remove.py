@@ -15,9 +15,9 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser = commands.add_parser(
         "remove", parents=[common], help="take timesteps out of a dataset",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="Takes timesteps out of a SingleTimestep dataset, with all their data; nothing brings them back.\n"
+        description="Takes timesteps out of a SingleTimestep dataset, with all their data, for good.\n"
                     "First dataset.json is saved, so that nobody sees the times any more, then their blobs go.\n\n"
-                    "Refused before anything is touched: MultiTimestep and TimeSeries, whose blobs hold several times;\n"
+                    "Refused before anything is touched: MultiTimestep and TimeSeries (a blob holds several times);\n"
                     "removing all times (delete the dataset's folder instead); a dataset that this build must not\n"
                     "write; a time that is not there.\n\n"
                     "A kill in between leaves a whole dataset without those times, and blobs that nothing refers to:\n"

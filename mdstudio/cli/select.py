@@ -132,6 +132,20 @@ def times_of(times: TimeAxis, texts: Sequence[str]) -> list[int]:
     return sorted(found)
 
 
+def split_names(text: str, option: str) -> list[str]:
+    """Names between commas; `\\,` is a comma within one. Raises `UsageError` where there is none."""
+    names = [""]
+    for piece in text.split(","):
+        if names[-1].endswith("\\"):
+            names[-1] = f"{names[-1][:-1]},{piece}"
+        else:
+            names.append(piece)
+    found = [name.strip() for name in names[1:] if name.strip()]
+    if not found:
+        raise UsageError(f"{option} names no item.", advice="Leave it out to take all of them.")
+    return found
+
+
 def _bound(times: TimeAxis, text: str, side: str) -> int:
     if text.startswith("#") or times.static:
         return times.find(text) + (side == "right")

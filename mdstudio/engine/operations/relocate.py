@@ -13,7 +13,7 @@ from mdstudio.engine.layout.guards import guards
 from mdstudio.engine.layout.metadata import METADATA_BLOB, Metadata, load_metadata, save_metadata
 from mdstudio.engine.operations.saving import is_stored
 from mdstudio.engine.progress import Progress
-from mdstudio.engine.storage import CLAIM_WAIT, MUST_NOT_EXIST, BlobProperties, BlobStorage
+from mdstudio.engine.storage import CLAIM_WAIT, MUST_NOT_EXIST, BlobProperties, BlobStorage, Block
 
 COPIES = 4  # blobs that are copied at once, each through memory where the service does not copy it itself
 
@@ -60,8 +60,7 @@ def relocate(source: BlobStorage, target: BlobStorage, progress: Progress | None
         progress.advance(sum(wanted[name].length for name in kept))
         _copy_all(source, target, [blob for name, blob in wanted.items() if name not in kept], progress)
         if _blobs(source, metadata) != wanted or source.properties(METADATA_BLOB).version != version:
-            raise BlobChangedError("The dataset was changed while it was copied; the copy is no dataset.",
-                                   where=source.location, advice="Run it again.")
+            raise _changed(source)
         progress.check()
         _save(target, metadata)
     return Relocation(len(wanted), sum(blob.length for blob in wanted.values()), len(kept), time.monotonic() - started)
@@ -117,10 +116,13 @@ def _copy_all(source: BlobStorage, target: BlobStorage, blobs: list[BlobProperti
     def copy(blob: BlobProperties) -> None:
         progress.check()
         target.copy_from(source, blob.name)
-        original, copied = source.block_list(blob.name), target.block_list(blob.name)
-        if (copied.length, copied.blocks) != (original.length, original.blocks):
+        original = source.block_list(blob.name)
+        if original.version != blob.version:
+            raise _changed(source)
+        length, blocks = _facts(target, blob.name, bool(original.blocks))
+        if (length, blocks) != (original.length, original.blocks):
             raise StorageError(
-                f"The copy has {copied.length} bytes in {len(copied.blocks)} blocks, the original {original.length} in "
+                f"The copy has {length} bytes in {len(blocks)} blocks, the original {original.length} in "
                 f"{len(original.blocks)}.", where=f"{target.location}/{blob.name}", advice="Run it again.")
         progress.advance(blob.length)
 
@@ -132,6 +134,19 @@ def _copy_all(source: BlobStorage, target: BlobStorage, blobs: list[BlobProperti
         except BaseException:
             pool.shutdown(wait=True, cancel_futures=True)
             raise
+
+
+def _facts(storage: BlobStorage, name: str, blocks: bool) -> tuple[int, tuple[Block, ...]]:
+    """Length and blocks; a blob that is to have none is not asked for them, which Azure answers in four requests."""
+    if blocks:
+        found = storage.block_list(name)
+        return found.length, found.blocks
+    return storage.properties(name).length, ()
+
+
+def _changed(source: BlobStorage) -> BlobChangedError:
+    return BlobChangedError("The dataset was changed while it was copied; the copy is no dataset.",
+                            where=source.location, advice="Run it again.")
 
 
 def _save(target: BlobStorage, metadata: Metadata) -> None:

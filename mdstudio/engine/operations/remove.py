@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from collections.abc import Sequence
@@ -60,7 +61,7 @@ def remove_times(storage: BlobStorage, moments: Sequence[int], progress: Progres
 
 
 def require_removable(metadata: Metadata, where: str) -> None:
-    """Raise where no time of the dataset can be removed, whichever it is: a guard (V4-V7), another storage type (D6)."""
+    """Raise where no time can be removed, whichever it is: a guard holds (V4-V7), or another storage type (D6)."""
     require_writable(metadata, where)
     storage_type = metadata.storage.storage_type
     if storage_type != "SingleTimestep":
@@ -106,10 +107,9 @@ def _remove_blobs(storage: BlobStorage, blobs: Sequence[BlobProperties], progres
     progress.start(len(blobs), "blobs")
     try:
         for blob in blobs:
-            try:
+            # Gone already; or a job without the claim imported the time again: that one's now.
+            with contextlib.suppress(NotFoundError, BlobChangedError):
                 storage.delete(blob.name, if_match=blob.version)
-            except (NotFoundError, BlobChangedError):
-                pass  # gone already; or a job without the claim imported the time again: that one's now
             progress.advance()
     except MdError as error:
         error.where = error.where or METADATA_BLOB

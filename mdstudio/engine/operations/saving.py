@@ -1,4 +1,4 @@
-"""Changing `dataset.json` of a dataset that is there: conditionally, and again on top of what another job saved (W2)."""
+"""Changing the `dataset.json` that is there: conditionally, and anew on top of what another job saved (W2)."""
 
 from __future__ import annotations
 

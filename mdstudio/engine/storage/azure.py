@@ -146,6 +146,22 @@ class AzureStorage:
                     blobs.append(_properties(folder + name, found))
         return sorted(folders - {""}), sorted(blobs, key=lambda blob: blob.name)
 
+    def list_uncommitted(self, prefix: str = "") -> Iterator[BlobProperties]:
+        """What is no blob yet: names under which blocks were staged and none ever committed, with the bytes staged.
+
+        Cost: two listings, and a request for each name found. The service drops such blocks after a week.
+        """
+        start = self._prefix + check_prefix(prefix)
+        committed = {blob.name for blob in self.list_blobs(prefix)}
+        for page in self._pages(prefix, lambda: self._client.list_blobs(start, include=["metadata", "uncommittedblobs"])):
+            for found in page:
+                name = str(found.name).removeprefix(self._prefix)
+                if name in committed or _is_folder(found.metadata) or _is_claim(name):
+                    continue
+                _, staged = self._send(name, lambda name=name: self._blob(name).get_block_list("all"))  # type: ignore[misc]
+                if staged:
+                    yield BlobProperties(name, sum(int(block.size) for block in staged), "")
+
     # Writing
 
     def write(self, name: str, data: bytes, *, if_match: str | None = None, if_none_match: str | None = None) -> str:
