@@ -1,4 +1,4 @@
-"""`mdstudio import SOURCE... DATASET`: make a dataset of NetCDF files."""
+"""`mdstudio import SOURCE... DATASET`: make a dataset of NetCDF files, or write to one that is there."""
 
 from __future__ import annotations
 
@@ -13,18 +13,23 @@ from mdstudio.cli.output import Output, counted, duration, size
 from mdstudio.cli.progress import shown_progress, told_to_the_end
 from mdstudio.engine.errors import NotFoundError, UsageError
 from mdstudio.engine.model import Dropped
-from mdstudio.jobs.recipe import Recipe, parameter_list, parameter_mapping
+from mdstudio.jobs.recipe import Mode, Recipe, parameter_list, parameter_mapping
 
 LEFT_OUT = "Left out or changed"
+_DONE: dict[Mode, str] = {"create": "Imported to", "append": "Appended to", "update": "Updated", "replace": "Replaced"}
+_TO_DO: dict[Mode, str] = {"create": "import to", "append": "append to", "update": "update", "replace": "replace"}
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser = commands.add_parser(
-        "import", parents=[common], help="make a dataset of NetCDF files",
+        "import", parents=[common], help="make a dataset of NetCDF files, or add to one",
         formatter_class=argparse.RawDescriptionHelpFormatter, usage="mdstudio import SOURCE... DATASET [options]",
         description="Makes a dataset of one or several NetCDF files (several are joined by time).\n"
                     "A failed or cancelled import leaves nothing behind. A killed one leaves no dataset, and the same\n"
-                    "command starts it over.")
+                    "command starts it over.\n\n"
+                    "--append, --update and --replace write to a dataset that is there. A killed one leaves the old\n"
+                    "dataset (an update: a part of the times new), and the same command completes it. --append and\n"
+                    "--update keep the dataset's settings and take its items; the environment has no say.")
     parser.add_argument("locations", nargs="*", metavar="SOURCE... DATASET",
                         help="the files, then the dataset to make")
     parser.add_argument("--params", metavar="FILE.json",
@@ -37,11 +42,13 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument("--grid", default="", metavar="NAME", help="which grid of a source that holds several")
     parser.add_argument("--workers", type=int, metavar="N", help="encode workers, 1 to 4 (one per processor)")
     parser.add_argument("--dry-run", action="store_true", help="show what would be written and how; write nothing")
-    parser.add_argument("--replace", action="store_true",
-                        help="make the whole dataset anew where there is one (comes with a later release)")
-    parser.add_argument("--append", action="store_true", help="add later times (comes with the next release)")
-    parser.add_argument("--update", action="store_true",
-                        help="import times again in place (comes with the next release)")
+    mode = parser.add_mutually_exclusive_group()
+    for name, text in (
+        ("append", "add the source's times, all later than the dataset's last"),
+        ("update", "import times again that the dataset has, in place"),
+        ("replace", "make the whole dataset anew where there is one; the old one stays whole until then"),
+    ):
+        mode.add_argument(f"--{name}", dest="mode", action="store_const", const=name, help=text)
     parser.set_defaults(run=run)
     own_help = parser.format_help
     parser.format_help = lambda: f"{own_help()}\n{_parameter_help()}"  # read only when somebody asks for it
@@ -50,9 +57,6 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, out: Output) -> int:
     from mdstudio.jobs.run import planned, run_recipe
 
-    for option in ("append", "update"):
-        if getattr(args, option):
-            raise UsageError(f"--{option} comes with the next release.", advice="Import to a new dataset meanwhile.")
     recipe = recipe_of(args)
     if args.dry_run:
         with planned(recipe) as (_, plan):
@@ -65,7 +69,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         if out.json:
             out.line({"summary": summary})
         else:
-            print_summary(out, summary)
+            print_summary(out, summary, recipe.mode)
     return 0
 
 
@@ -89,7 +93,7 @@ def recipe_of(args: argparse.Namespace) -> Recipe:
         if not args.items.strip():
             raise UsageError("--items names no item.", advice="Leave it out to take all of them.")
         data["items"] = [part.replace("\\,", ",").strip() for part in _split(args.items)]
-    options = {"grid": args.grid or None, "workers": args.workers, "replace": args.replace or None}
+    options = {"grid": args.grid or None, "workers": args.workers, "mode": args.mode}
     data |= {key: value for key, value in options.items() if value is not None}
     return Recipe.from_json(data)
 
@@ -111,14 +115,17 @@ def assignments(words: Sequence[str], option: str) -> dict[str, Any]:
     return result
 
 
-def print_summary(out: Output, summary: Mapping[str, Any]) -> None:
+def print_summary(out: Output, summary: Mapping[str, Any], mode: Mode = "create") -> None:
     """What an import did, for a person."""
     raw, stored = summary["raw_bytes"], summary["stored_bytes"]
     ratio = f", ratio {stored / raw:.3f}" if raw else ""
-    out.title(f"Imported to {summary['dataset']}")
+    part = mode in ("append", "update")
+    out.title(f"{_DONE[mode]} {summary['dataset']}")
     out.facts([
-        ("Holds", f"{counted(summary['items'], 'item')} x {counted(summary['timesteps'], 'time')}"),
-        ("Size", f"{size(stored)} stored, {size(raw)} raw{ratio}"),
+        ("Wrote" if part else "Holds",
+         f"{counted(summary['items'], 'item')} x {counted(summary['timesteps'], 'time')}"),
+        ("Size", f"{size(raw)} raw written, {size(stored)} stored in all" if part
+         else f"{size(stored)} stored, {size(raw)} raw{ratio}"),
         ("Took", duration(summary["seconds"])),
         *[(LEFT_OUT if n == 0 else "", Dropped(**d).text) for n, d in enumerate(summary["dropped"])],
     ])
@@ -129,7 +136,7 @@ def _print_plan(out: Output, plan: Mapping[str, Any]) -> None:
         out.document(plan)
         return
     times, settings, origins = plan["times"], plan["settings"], plan["origins"]
-    out.title(f"Would import to {plan['dataset']}")
+    out.title(f"Would {_TO_DO[plan['mode']]} {plan['dataset']}")
     first, last = times["first"], times["last"]
     span = f", {first}{f' to {last}' if last != first else ''} ({times['calendar']})" if first else ""
     out.facts([

@@ -7,24 +7,25 @@ timesteps (C6). Blobs come first, `dataset.json` last; whatever ends the import 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from mdstudio.engine.errors import AlreadyExistsError, BlobChangedError, StorageError, UsageError
 from mdstudio.engine.layout.document import render_document
 from mdstudio.engine.layout.domain import domain_name, store_domain
+from mdstudio.engine.layout.domain_kinds import check_mesh
 from mdstudio.engine.layout.encoding import Workers
 from mdstudio.engine.layout.guards import require_writable
-from mdstudio.engine.layout.item_layout import ItemLayout, item_layout
+from mdstudio.engine.layout.item_layout import ItemLayout, layouts_of
 from mdstudio.engine.layout.metadata import METADATA_BLOB, Metadata, item_folders, save_metadata
-from mdstudio.engine.model import Description
+from mdstudio.engine.model import Description, Dropped, MeshDomain
 from mdstudio.engine.progress import Progress
 from mdstudio.engine.settings import Settings, encode_workers
-from mdstudio.engine.spatial.tiles import TileGrid
-from mdstudio.engine.storage import MUST_NOT_EXIST, BlobStorage
+from mdstudio.engine.storage import CLAIM_WAIT, MUST_NOT_EXIST, BlobStorage
 from mdstudio.engine.writing.new_blobs import NewBlobs
 from mdstudio.engine.writing.series import write_series
+from mdstudio.engine.writing.source_order import in_stored_order
 from mdstudio.engine.writing.steps import write_multi, write_single
 from mdstudio.engine.writing.units import STORES, Session, SliceReader, Unit, units_of
 
@@ -33,13 +34,20 @@ __all__ = ["SliceReader", "WriteSummary", "create_dataset"]
 
 @dataclass(frozen=True)
 class WriteSummary:
-    """What an import wrote; `stored_bytes` as listed from the storage (D8)."""
+    """What an import, append, update or replace wrote.
+
+    Attributes:
+        timesteps, raw_bytes: of what was written.
+        stored_bytes: of all data blobs of the dataset, as listed from the storage (D8).
+        dropped: what of the source was left out or changed.
+    """
 
     items: int
     timesteps: int
     raw_bytes: int
     stored_bytes: int
     seconds: float
+    dropped: tuple[Dropped, ...] = ()
 
 
 def create_dataset(
@@ -67,41 +75,57 @@ def create_dataset(
         raise UsageError("A dataset needs at least one item and one time.")
     if storage.exists(METADATA_BLOB):
         raise _exists(storage)
-    metadata = _metadata(name, description, settings)
+    metadata = new_metadata(name, description, settings)
     require_writable(metadata, storage.location)
-    layouts = [_layout(metadata, description, number) for number in range(len(metadata.items))]
-    with storage.claimed():
+    with storage.claimed(CLAIM_WAIT, progress.check):
         if storage.exists(METADATA_BLOB):  # another import has just ended
             raise _exists(storage)
-        stored_bytes = _write_all(storage, metadata, layouts, description, reader, progress, workers)
+        blobs = NewBlobs(storage, metadata.folders.values(), lambda: not storage.exists(METADATA_BLOB))
+        stored_bytes = write_all(storage, metadata, description, reader, progress, workers, blobs,
+                                 lambda whole: _save(storage, whole))
     return WriteSummary(len(metadata.items), len(metadata.times), description.raw_bytes, stored_bytes,
-                        time.monotonic() - started)
+                        time.monotonic() - started, description.dropped)
 
 
-def _write_all(storage: BlobStorage, metadata: Metadata, layouts: Sequence[ItemLayout], description: Description,
-               reader: SliceReader, progress: Progress, workers: int) -> int:
-    """Blobs, then `dataset.json`; the bytes of all data blobs."""
-    blobs = NewBlobs(storage, metadata.folders.values())
-    progress.start(sum(item.layer_count for item in metadata.items) * len(metadata.times), "slices")
+def write_all(
+    storage: BlobStorage, metadata: Metadata, description: Description, reader: SliceReader, progress: Progress,
+    workers: int, blobs: NewBlobs, save: Callable[[Metadata], object],
+) -> int:
+    """Write every blob of a dataset, then let `save` store its metadata; the bytes of all data blobs.
+
+    What ends it early takes its blobs back.
+    """
+    layouts = layouts_of(metadata, description.hints)
     try:
         blobs.domain(metadata.domain_blob, lambda: store_domain(storage, description.domain))
-        with ThreadPoolExecutor(STORES, "store") as stores, Workers(workers) as pool:
-            session = Session(storage, reader, pool, stores, progress, blobs)
-            for unit in units_of(layouts[0]):
-                for layout in layouts:
-                    write_unit(session, layout, unit)
+        ordered = in_stored_order(reader, description.domain, description.items)
+        write_units(storage, layouts, list(units_of(layouts[0])), ordered, progress, workers, blobs)
         stored_bytes = blobs.verified_bytes()
         progress.check()
-        _save(storage, replace(metadata, data_size_bytes=stored_bytes))
+        save(replace(metadata, data_size_bytes=stored_bytes))
     except BaseException:
         blobs.take_back()
         raise
     return stored_bytes
 
 
+def write_units(
+    storage: BlobStorage, layouts: Sequence[ItemLayout], units: Sequence[Unit], reader: SliceReader,
+    progress: Progress, workers: int, blobs: NewBlobs,
+) -> None:
+    """Write units of all items, in their order; the bytes do not depend on the number of workers (D9)."""
+    slices = sum(len(layout.item.layer_ids()) for layout in layouts)
+    progress.start(slices * sum(unit.count for unit in units), "slices")
+    with ThreadPoolExecutor(STORES, "store") as stores, Workers(workers) as pool:
+        session = Session(storage, reader, pool, stores, progress, blobs)
+        for unit in units:
+            for layout in layouts:
+                write_unit(session, layout, unit)
+
+
 def write_unit(session: Session, layout: ItemLayout, unit: Unit) -> None:
     """Write all layers of one item in one unit of work; nothing else has a part in its bytes (C6)."""
-    match layout.storage.storage_type:
+    match layout.stored_as:
         case "SingleTimestep":
             write_single(session, layout, unit)
         case "MultiTimestep":
@@ -110,20 +134,20 @@ def write_unit(session: Session, layout: ItemLayout, unit: Unit) -> None:
             write_series(session, layout, unit)
 
 
-def _metadata(name: str, description: Description, settings: Settings) -> Metadata:
+def new_metadata(name: str, description: Description, settings: Settings, first_folder: int = 0) -> Metadata:
+    """The metadata of a dataset to be made, nothing counted yet; its folders are numbered from `first_folder`."""
     domain = description.domain
-    return Metadata(
-        kind="grid", name=name, shape=(domain.rows, domain.columns), items=description.items, times=description.times,
+    metadata = Metadata(
+        kind="grid", name=name, shape=(1, domain.cells), items=description.items, times=description.times,
         storage=settings.storage, domain_blob=domain_name(domain),
-        folders=item_folders([item.name for item in description.items]), attributes=description.attributes,
-        source=description.source, dropped=description.dropped, time_attributes=description.time_attributes)
-
-
-def _layout(metadata: Metadata, description: Description, number: int) -> ItemLayout:
-    item = metadata.items[number]
-    tiles = TileGrid(*metadata.shape, metadata.storage.grid_tile_width or 128)
-    hints = description.hints.get(item.name, ())
-    return item_layout(item, metadata.folders[item.name], metadata.storage, metadata.times, tiles, hints)
+        folders=item_folders([item.name for item in description.items], first_folder),
+        attributes=description.attributes, source=description.source, dropped=description.dropped,
+        time_attributes=description.time_attributes)
+    if not isinstance(domain, MeshDomain):
+        return replace(metadata, shape=(domain.rows, domain.columns))
+    check_mesh(domain, "The source's mesh")
+    return replace(metadata, kind="mesh", nodes=domain.nodes, sigma=domain.sigma,
+                   element3d_count=domain.element3d_count)
 
 
 def _save(storage: BlobStorage, metadata: Metadata) -> None:

@@ -14,12 +14,15 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Literal, get_args
 
 from mdstudio.engine.errors import UsageError
 from mdstudio.engine.storage import redact
 
-_KEYS = ("job", "sources", "target", "writerParameters", "readerParameters", "items", "grid", "replace", "workers")
+Mode = Literal["create", "append", "update", "replace"]
+MODES: tuple[Mode, ...] = get_args(Mode)
+
+_KEYS = ("job", "sources", "target", "mode", "writerParameters", "readerParameters", "items", "grid", "workers")
 
 
 @dataclass(frozen=True, repr=False)
@@ -28,11 +31,12 @@ class Recipe:
 
     Attributes:
         sources: files that make one dataset (several: joined by time).
-        target: location of the dataset to make.
+        target: location of the dataset.
         writer_parameters, reader_parameters: name -> value as given (D11); checked when the recipe runs.
         items: names of the items to take; () for all of the grid.
         grid: which grid of a source that holds several; "" where there is one.
-        replace: make the dataset anew where one is already.
+        mode: "create" a dataset where none is; to one that is there, "append" later times, "update" times that it has;
+            "replace" makes the dataset anew where one is already.
         workers: encode workers, None for the environment's choice (D9).
     """
 
@@ -42,7 +46,7 @@ class Recipe:
     reader_parameters: Mapping[str, Any] = field(default_factory=dict)
     items: tuple[str, ...] = ()
     grid: str = ""
-    replace: bool = False
+    mode: Mode = "create"
     workers: int | None = None
 
     def __repr__(self) -> str:
@@ -57,8 +61,8 @@ class Recipe:
             "writerParameters": parameter_list(self.writer_parameters),
             "readerParameters": parameter_list(self.reader_parameters),
         }
-        optional = {"items": list(self.items) or None, "grid": self.grid or None, "replace": self.replace or None,
-                    "workers": self.workers}
+        optional = {"mode": self.mode if self.mode != "create" else None, "items": list(self.items) or None,
+                    "grid": self.grid or None, "workers": self.workers}
         return data | {key: value for key, value in optional.items() if value is not None}
 
     @classmethod
@@ -83,13 +87,14 @@ class Recipe:
         workers = data.get("workers")
         if workers is not None and (not isinstance(workers, int) or isinstance(workers, bool) or workers < 1):
             raise UsageError(f"The recipe's 'workers' must be a whole number from 1, not {json.dumps(workers)}.")
-        if not isinstance(data.get("replace", False), bool):
-            raise UsageError("The recipe's 'replace' must be true or false.")
+        mode = data.get("mode", "create")
+        if mode not in MODES:
+            raise UsageError(f"The recipe's 'mode' must be one of {', '.join(MODES)}, not {json.dumps(mode)}.")
         return cls(
             tuple(sources), target,
             parameter_mapping(data.get("writerParameters", []), "writerParameters"),
             parameter_mapping(data.get("readerParameters", []), "readerParameters"),
-            tuple(items), grid, data.get("replace", False), workers,
+            tuple(items), grid, mode, workers,
         )
 
     def to_command(self) -> str:
@@ -104,8 +109,8 @@ class Recipe:
             words += ["--grid", self.grid]
         if self.workers is not None:
             words += ["--workers", str(self.workers)]
-        if self.replace:
-            words.append("--replace")
+        if self.mode != "create":
+            words.append(f"--{self.mode}")
         return command_text(words)
 
     def to_python(self) -> str:

@@ -10,35 +10,41 @@ from typing import TYPE_CHECKING, Any
 
 from mdstudio.engine.errors import AlreadyExistsError, NotFoundError, UsageError
 from mdstudio.engine.items import find_item
-from mdstudio.engine.model import Array, Description, Dropped
+from mdstudio.engine.model import Array, Description, Domain, Dropped, MeshDomain
 from mdstudio.engine.progress import Progress
 from mdstudio.engine.storage import redact
 from mdstudio.jobs.recipe import Recipe, command_text, parameter_list
 
 if TYPE_CHECKING:
+    from mdstudio.engine.layout.metadata import Metadata
+    from mdstudio.engine.parameters import Value
     from mdstudio.engine.settings import Settings
     from mdstudio.engine.storage.protocol import BlobStorage
+    from mdstudio.engine.writer import SliceReader, WriteSummary
     from mdstudio.sources.contract import Source
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a recipe would do: what is written (`description`, with the chosen items only) and how (`settings`)."""
+    """What a recipe would do: what is written (`description`, with the chosen items only) and how (`settings`).
+
+    `given`: the explicit writer parameters, by name.
+    """
 
     recipe: Recipe
     description: Description
     settings: Settings
     environ: Mapping[str, str]
+    given: Mapping[str, Value]
 
     def to_json(self) -> dict[str, Any]:
         """The document of `import --dry-run --json`."""
         d, s = self.description, self.settings.storage
         return {
             "dataset": redact(self.recipe.target),
+            "mode": self.recipe.mode,
             "grid": d.name,
-            "kind": d.domain.kind,
-            "rows": d.domain.rows,
-            "columns": d.domain.columns,
+            **_domain_json(d.domain),
             "timesteps": len(d.times),
             "times": {"count": len(d.times), "first": d.times.text(0), "last": d.times.text(len(d.times) - 1),
                       "calendar": d.times.calendar},
@@ -56,6 +62,18 @@ class Plan:
         }
 
 
+def _domain_json(domain: Domain) -> dict[str, Any]:
+    if isinstance(domain, MeshDomain):
+        return {"kind": "mesh", "elements": domain.elements, "nodes": domain.nodes}
+    return {"kind": domain.kind, "rows": domain.rows, "columns": domain.columns}
+
+
+def _size_text(domain: Domain) -> str:
+    if isinstance(domain, MeshDomain):
+        return f"{domain.elements} elements"
+    return f"{domain.rows} x {domain.columns} cells"
+
+
 class _Slices:
     """The writer's view of a source: slices of one description."""
 
@@ -70,12 +88,12 @@ def run_recipe(recipe: Recipe, progress: Progress, environ: Mapping[str, str] | 
     """Import; returns the summary of `import --json` (design 5a): dataset, items, timesteps, raw_bytes, stored_bytes,
     seconds, dropped.
 
-    Raises `AlreadyExistsError` for a destination that is a dataset, `SourceError`, `UsageError`, `StorageError`,
-    `Cancelled`; nothing is left behind then. A kill leaves blobs without `dataset.json`: no dataset, and the same
-    recipe run again starts over (W2).
+    Raises `AlreadyExistsError` for a destination that is a dataset where one is to be made, `NotFoundError` where one
+    is to be appended to or updated and is not there, `SourceError`, `UsageError`, `StorageError`, `Cancelled`. A new
+    dataset leaves nothing behind then, the other modes the old dataset (an update what it has written of it). A kill
+    leaves no dataset, or the old one, and the same recipe run again completes (W2).
     """
     from mdstudio.engine.storage import open_storage
-    from mdstudio.engine.writer import create_dataset
 
     target = open_storage(recipe.target)
     refuse_existing(target, recipe)
@@ -85,10 +103,7 @@ def run_recipe(recipe: Recipe, progress: Progress, environ: Mapping[str, str] | 
         for left in plan.description.dropped:
             progress.note(left.text)
         before = set(source.dropped())  # those of every grid; what reading finds comes on top
-        written = create_dataset(
-            target, dataset_name(recipe.target), plan.description, _Slices(source, plan.description), plan.settings,
-            progress, plan.environ,
-        )
+        written = _write(plan, target, _Slices(source, plan.description), progress)
         dropped = (*plan.description.dropped, *(d for d in source.dropped() if d not in before))
     return {
         "dataset": target.location,
@@ -101,32 +116,73 @@ def run_recipe(recipe: Recipe, progress: Progress, environ: Mapping[str, str] | 
     }
 
 
+def _write(plan: Plan, target: BlobStorage, reader: SliceReader, progress: Progress) -> WriteSummary:
+    """Do what the plan's mode says; "replace" makes a dataset where none is."""
+    from mdstudio.engine.operations.append import append_times
+    from mdstudio.engine.operations.replace import replace_dataset
+    from mdstudio.engine.operations.update import update_times
+    from mdstudio.engine.writer import create_dataset
+
+    mode, description, environ = plan.recipe.mode, plan.description, plan.environ
+    if mode in ("append", "update"):
+        write = append_times if mode == "append" else update_times
+        return write(target, description, reader, plan.given, progress, environ)
+    make = replace_dataset if mode == "replace" and target.exists("dataset.json") else create_dataset
+    return make(target, dataset_name(plan.recipe.target), description, reader, plan.settings, progress, environ)
+
+
 @contextmanager
 def planned(recipe: Recipe, environ: Mapping[str, str] | None = None) -> Iterator[tuple[Source, Plan]]:
-    """The open source and what the recipe would do with it; reads metadata and coordinates only, writes nothing."""
+    """The open source and what the recipe would do with it; reads metadata and coordinates only, writes nothing.
+
+    An append or update that would be refused is refused here.
+    """
+    from mdstudio.engine.layout.metadata import load_metadata
     from mdstudio.engine.parameters import parse_parameters
-    from mdstudio.engine.settings import choose_settings
+    from mdstudio.engine.storage import open_storage
     from mdstudio.sources.registry import open_source
 
     environ = dict(os.environ if environ is None else environ)
     if recipe.workers is not None:
         environ["MD_ENCODE_WORKERS"] = str(recipe.workers)
-    writer = parse_parameters(parameter_list(recipe.writer_parameters), "writer")
+    given = parse_parameters(parameter_list(recipe.writer_parameters), "writer")
+    target = open_storage(recipe.target)
+    stored = load_metadata(target)[0] if recipe.mode in ("append", "update") else None
     with open_source(recipe.sources, recipe.reader_parameters) as source:
-        grid = choose_grid(source.descriptions(), recipe)
+        wanted = recipe.items or tuple(item.name for item in stored.items) if stored else recipe.items
+        grid = choose_grid(source.descriptions(), replace(recipe, items=wanted))
         others = (_left([i.name for i in d.items], f"in another grid, {d.name}")
                   for d in source.descriptions() if d is not grid)
         description = choose_items(replace(grid, dropped=(*grid.dropped, *others)), recipe.items)
-        yield source, Plan(recipe, description, choose_settings(description, writer, environ), environ)
+        yield source, _plan(recipe, description, given, environ, target, stored)
+
+
+def _plan(
+    recipe: Recipe, description: Description, given: Mapping[str, Value], environ: Mapping[str, str],
+    target: BlobStorage, stored: Metadata | None,
+) -> Plan:
+    """Settings chosen for a dataset that is made, those of the dataset for one that is there (`stored`; D7)."""
+    from mdstudio.engine.operations.append import check_append
+    from mdstudio.engine.operations.update import check_update
+    from mdstudio.engine.parameters import parameters
+    from mdstudio.engine.settings import Settings, choose_settings
+
+    if stored is None:
+        return Plan(recipe, description, choose_settings(description, given, environ), environ, given)
+    if recipe.mode == "append":
+        description = check_append(target, stored, description, given)
+    else:
+        description, _ = check_update(target, stored, description, given)
+    settings = Settings(stored.storage, (), dict.fromkeys(parameters("writer"), "dataset"))
+    return Plan(recipe, description, settings, environ, given)
 
 
 def refuse_existing(target: BlobStorage, recipe: Recipe) -> None:
     """Say so before a long job when the destination is taken; the writer checks again."""
-    if recipe.replace:
-        raise UsageError("--replace comes with a later release.", advice="Choose another destination.")
-    if target.exists("dataset.json"):
+    if recipe.mode == "create" and target.exists("dataset.json"):
         raise AlreadyExistsError("There is a dataset already.", where=target.location,
-                                 advice="Choose another destination (--replace comes with a later release).")
+                                 advice="Choose another destination, or say --append (later times), --update (times "
+                                        "that it has) or --replace (the whole dataset).")
 
 
 def choose_grid(descriptions: Sequence[Description], recipe: Recipe) -> Description:
@@ -149,7 +205,8 @@ def choose_grid(descriptions: Sequence[Description], recipe: Recipe) -> Descript
         return holders[0]
     names = [redact(s) for s in recipe.sources]
     target = redact(recipe.target)
-    command = command_text(["mdstudio", "import", *names, target, "--grid", descriptions[0].name])
+    command = command_text(["mdstudio", "import", *names, target, "--grid", descriptions[0].name,
+                            *([f"--{recipe.mode}"] if recipe.mode != "create" else [])])
     raise UsageError(
         f"The source holds {len(descriptions)} grids, and a dataset holds one:\n{_grid_lines(descriptions)}\n"
         f"Choose one and a destination for each, such as: {command}", where=", ".join(names))
@@ -157,7 +214,7 @@ def choose_grid(descriptions: Sequence[Description], recipe: Recipe) -> Descript
 
 def _grid_lines(descriptions: Sequence[Description]) -> str:
     return "\n".join(
-        f"  {d.name}: {d.domain.rows} x {d.domain.columns} cells, {len(d.times)} time{'s' * (len(d.times) != 1)}, "
+        f"  {d.name}: {_size_text(d.domain)}, {len(d.times)} time{'s' * (len(d.times) != 1)}, "
         f"items {', '.join(i.name for i in d.items)}"
         for d in descriptions)
 

@@ -83,7 +83,8 @@ class Reader:
         """One slice out of the blobs of all spatial groups."""
         group_size = self.kept["TimeGroupSize"]
         group, column = divmod(time, group_size)
-        full = self.kept.get("FixedStep", False) or not self.compressed
+        early_lz4 = self.kept["Compression"] == "LZ4" and self.kept.get("LayoutVersion", 0) < 2
+        full = self.kept.get("FixedStep", False) or not self.compressed or early_lz4
         columns = group_size if full else min(group_size, self.times - group * group_size)
         cells: Cells = {}
         for n, (r0, r1, c0, c1) in enumerate(self.tiles):

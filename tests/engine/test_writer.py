@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mdstudio.engine import writer
 from mdstudio.engine.dataset import Dataset
 from mdstudio.engine.errors import (
     AlreadyExistsError,
@@ -482,8 +483,11 @@ def test_a_bad_number_of_workers_is_refused_before_anything_is_written(tmp_path:
 @pytest.mark.rule("D15")
 @pytest.mark.parametrize("storage_type", STORAGE_TYPES)
 @pytest.mark.parametrize("fails", [False, True])
-def test_a_folder_takes_one_import_at_a_time(tmp_path: Path, storage_type: Any, fails: bool) -> None:
+def test_a_folder_takes_one_import_at_a_time(
+    tmp_path: Path, storage_type: Any, fails: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The one that comes second neither counts on blobs of the first nor writes over them, and can be run again."""
+    monkeypatch.setattr(writer, "CLAIM_WAIT", 0.0)
     kept, place, met = item_storage(storage_type), tmp_path / "d", []
 
     class Busy(Arrays):
@@ -529,7 +533,7 @@ def test_two_imports_of_one_place_leave_a_whole_dataset_of_one_of_them_or_nothin
 
     In a storage that cannot be claimed, which has the conditions of its writes alone.
     """
-    monkeypatch.setattr(FolderStorage, "claimed", lambda storage: contextlib.nullcontext())
+    monkeypatch.setattr(FolderStorage, "claimed", lambda *_: contextlib.nullcontext())
     kept = item_storage(storage_type)
     storage = Watched(FolderStorage(tmp_path / "d"))
     done: list[Array] = []

@@ -58,6 +58,14 @@ def _zlib_decompress(data: Bytes, size: int) -> bytes:
     return raw
 
 
+def deflate_size(data: Bytes, most: int) -> int:
+    """How many bytes a raw deflate stream holds, counted up to `most` + 1."""
+    try:
+        return len(zlib.decompressobj(_RAW_DEFLATE).decompress(data, most + 1))
+    except zlib.error as error:
+        raise DamagedDataError(f"the deflate stream does not decode: {error}") from error
+
+
 def zstd_compress(parts: Sequence[Bytes], level: int) -> bytes:
     """One zstd frame (RFC 8878) with its content size; a zstd block ends with each part."""
     compressor = _zstd_compressor(level)

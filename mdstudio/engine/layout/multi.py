@@ -83,11 +83,13 @@ class GroupBase:
         version: None where the blob is not there yet.
         blocks: the timesteps' blocks that are kept, by slot.
         lengths: (slots, pages) int32 of the kept blocks; no rows for an uncompressed group.
+        ids: of all committed blocks, the index included.
     """
 
     version: str | None
     blocks: tuple[Block, ...]
     lengths: Array
+    ids: tuple[str, ...] = ()
 
 
 def stored_base(storage: BlobStorage, layout: ItemLayout, layer: int, group: int) -> GroupBase:
@@ -100,8 +102,12 @@ def stored_base(storage: BlobStorage, layout: ItemLayout, layer: int, group: int
         listed = require_block_list(storage, blob)
     except NotFoundError:
         return empty_base(layout, None)
+    ids = tuple(block.id for block in listed.blocks)
     if not layout.format.compressed:
-        return GroupBase(listed.version, listed.blocks, np.empty((0, layout.tiles.pages), ENTRY))
+        if any(block.size != layout.slice_bytes for block in listed.blocks):
+            raise DamagedDataError(f"The blocks of the group are not all of {layout.slice_bytes} bytes.", where=blob,
+                                   advice="Import all times of the group again.")
+        return GroupBase(listed.version, listed.blocks, np.empty((0, layout.tiles.pages), ENTRY), ids)
     *steps, last = listed.blocks
     data_bytes = sum(block.size for block in steps)
     read = storage.read_range(blob, data_bytes, last.size, version=listed.version)
@@ -110,7 +116,7 @@ def stored_base(storage: BlobStorage, layout: ItemLayout, layer: int, group: int
     sizes = lengths.sum(axis=1, dtype=np.int64)
     if sizes.size != len(steps) or any(int(s) != block.size for s, block in zip(sizes, steps, strict=True)):
         raise DamagedDataError("The page index does not fit the blocks of the group.", where=blob)
-    return GroupBase(listed.version, tuple(steps), lengths)
+    return GroupBase(listed.version, tuple(steps), lengths, ids)
 
 
 def empty_base(layout: ItemLayout, version: str | None) -> GroupBase:
@@ -141,6 +147,7 @@ class GroupWriter:
         """`staging(blob, block id)` is called before each block is staged."""
         self.blob = layout.group_blob(layer, group)
         self._storage, self._layout, self._base, self._staging = storage, layout, base, staging
+        self._held = frozenset(base.ids)
         self._ids = [block.id for block in base.blocks]
         self._lengths: list[Array] = list(base.lengths)
 
@@ -156,16 +163,25 @@ class GroupWriter:
             self._lengths.append(step.lengths)
         else:
             self._ids[slot] = block_id
-            self._lengths[slot] = step.lengths
+            if self._layout.format.compressed:  # the others have no index, and no lengths of what is kept
+                self._lengths[slot] = step.lengths
         return block_id
 
     def upload(self, block_id: str, data: bytes) -> None:
-        """Stage a block; every one that was placed must be staged before `commit`."""
+        """Stage a block; every one that was placed must be staged before `commit`.
+
+        One that the group holds already, with the same bytes (D15), is taken from there.
+        """
+        if block_id in self._held:
+            return
         self._staging(self.blob, block_id)
         self._storage.stage_block(self.blob, block_id, data)
 
     def commit(self) -> str:
-        """Commit kept and staged blocks and the index; returns the new version (P12, P14, P15)."""
+        """Commit kept and staged blocks and the index; returns the new version (P12, P14, P15).
+
+        A group that another run has committed alike already is left as it is (W2, D15).
+        """
         ids = list(self._ids)
         if self._layout.format.compressed:
             block = index_block(np.stack(self._lengths))
@@ -173,6 +189,8 @@ class GroupWriter:
             self.upload(ids[-1], block)
         if len(ids) > MAX_BLOCKS:
             raise UsageError(f"A group of {len(ids)} blocks is more than the {MAX_BLOCKS} of a blob.", where=self.blob)
+        if self._base.version is not None and tuple(ids) == self._base.ids:
+            return self._base.version
         return commit_list(self._storage, self.blob, ids, self._base.version)
 
 

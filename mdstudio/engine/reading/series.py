@@ -9,7 +9,7 @@ import numpy as np
 from mdstudio.engine.errors import DamagedDataError, RangeError
 from mdstudio.engine.layout.item_layout import ItemLayout
 from mdstudio.engine.layout.pages import decode_page
-from mdstudio.engine.layout.series import SeriesBlocks, raw_blocks, read_blocks
+from mdstudio.engine.layout.series import SeriesBlocks, raw_blocks, read_blocks, stored_columns
 from mdstudio.engine.model import Array
 from mdstudio.engine.reading.again import once_more
 from mdstudio.engine.reading.fetch import fetch
@@ -87,8 +87,9 @@ def _rows(
     ranges = list(zip(blocks.offsets[touched].tolist(), blocks.lengths[touched].tolist(), strict=True))
     data = fetch(tally.storage, blocks.blob, ranges, blocks.version, length=blocks.length, pin=layout.format.compressed)
     values = np.empty((rows.size, columns.stop - columns.start), layout.format.dtype)
-    buffer = np.empty((height, blocks.columns), layout.format.dtype)
     with tally.decoding():
+        held_columns = stored_columns(layout, blocks, zip(touched.tolist(), data, strict=True))
+        buffer = np.empty((height, held_columns), layout.format.dtype)
         for i, (block, members) in enumerate(zip(touched.tolist(), np.split(order, first[1:]), strict=True)):
             if i % 64 == 0:
                 tally.check()

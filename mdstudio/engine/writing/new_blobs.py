@@ -1,4 +1,4 @@
-"""The blobs of an import: written only where nobody else writes, and taken back when the import fails."""
+"""The blobs of an import, append or update: written only where nobody else writes, taken back when it fails."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import threading
 from collections.abc import Callable, Iterable
 
 from mdstudio.engine.errors import BlobChangedError, MdError, NotFoundError
-from mdstudio.engine.layout.metadata import METADATA_BLOB
-from mdstudio.engine.storage import MUST_NOT_EXIST, BlobProperties, BlobStorage, BlockList
+from mdstudio.engine.storage import MUST_NOT_EXIST, BlobProperties, BlobStorage, BlockList, write_resolved
 
 KEPT_IDS = 16  # of the blocks staged last: more than can fail at once
 
@@ -18,9 +17,12 @@ class NewBlobs:
     overwrites a blob of the other's, the loser gets `BlobChangedError` (D15). Thread-safe.
     """
 
-    def __init__(self, storage: BlobStorage, folders: Iterable[str]) -> None:
-        """`folders`: of the items. Cost: a listing of each, which holds nothing as a rule."""
-        self._storage = storage
+    def __init__(self, storage: BlobStorage, folders: Iterable[str], is_unlisted: Callable[[], bool], *,
+                 keeps: bool = False) -> None:
+        """`folders`: of the items; `is_unlisted`: whether no dataset refers to what is written, so that it may be taken
+        back; `keeps`: the blobs that are there at the start belong to a dataset, and stay. Cost: a listing of each
+        folder."""
+        self._storage, self._is_unlisted, self._keeps = storage, is_unlisted, keeps
         self._prefixes = tuple(folder + "/" for folder in folders)
         self._before = {name: blob.version for name, blob in self._list().items()}
         self._lock = threading.Lock()
@@ -29,7 +31,8 @@ class NewBlobs:
         self._staging: dict[str, list[str]] = {}
 
     def version_before(self, blob: str) -> str | None:
-        """The version of a blob that was there at the start (a killed import left it); None for a new one."""
+        """The version of a blob that was there at the start (the dataset's, or a killed job left it); None for a new
+        one."""
         return self._before.get(blob)
 
     def put(self, blob: str, data: bytes) -> None:
@@ -38,8 +41,8 @@ class NewBlobs:
             self._putting[blob] = data
         before = self._before.get(blob)
         try:
-            version = self._storage.write(blob, data, if_match=before,
-                                          if_none_match=None if before else MUST_NOT_EXIST)
+            version = write_resolved(self._storage, blob, data, if_match=before,
+                                     if_none_match=None if before else MUST_NOT_EXIST)
         except BlobChangedError:
             if self._stored(blob, data) is None:
                 raise
@@ -85,22 +88,29 @@ class NewBlobs:
     def take_back(self) -> None:
         """Remove what was written, newest first, as far as it still is ours; what the storage cannot remove stays.
 
-        Where another import has meanwhile completed a dataset here, everything stays.
+        Where a dataset refers to it by now, or nobody can tell, everything stays; so do rewritten blobs that it keeps.
         """
         try:
-            if self._storage.exists(METADATA_BLOB):
-                return
+            unlisted = self._is_unlisted()
         except MdError:
-            return
+            unlisted = False
         for blob, block_ids in self._staging.items():
-            with contextlib.suppress(MdError):
-                self._drop_staged(blob, block_ids)
+            if unlisted or self._is_kept(blob):
+                with contextlib.suppress(MdError):
+                    self._drop_staged(blob, block_ids)
+        if not unlisted:
+            return
         for blob, data in self._putting.items():
             version = self._stored(blob, data)
-            if version is not None and version != self._before.get(blob):
+            if version is not None and version != self._before.get(blob) and not self._is_kept(blob):
                 self._delete(blob, version)
         for blob, version in reversed(self._versions.items()):
-            self._delete(blob, version or None)
+            if not self._is_kept(blob):
+                self._delete(blob, version or None)
+
+    def _is_kept(self, blob: str) -> bool:
+        """Whether the blob was there before, and a dataset needs it."""
+        return self._keeps and blob in self._before
 
     def _drop_staged(self, blob: str, block_ids: list[str]) -> None:
         """Staged blocks go with the next commit of their blob (P25): commit what was there, or none to delete."""
@@ -108,7 +118,8 @@ class NewBlobs:
         if listed is not None and listed.version == self._before.get(blob):
             self._storage.commit_blocks(blob, [block.id for block in listed.blocks], if_match=listed.version)
         elif listed is not None:
-            if listed.blocks and listed.blocks[-1].id in block_ids:  # our commit, whose answer was lost
+            ours = bool(listed.blocks) and listed.blocks[-1].id in block_ids  # our commit, whose answer was lost
+            if ours and not self._is_kept(blob):
                 self._delete(blob, listed.version)
         else:  # an empty list, which a full disk takes too
             self._delete(blob, self._storage.commit_blocks(blob, [], if_none_match=MUST_NOT_EXIST))

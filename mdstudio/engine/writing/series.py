@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from mdstudio.engine.layout.item_layout import ItemLayout
-from mdstudio.engine.layout.series import encode_blob, series_rows
+from mdstudio.engine.layout.series import encode_blob, patched_rows, series_rows
 from mdstudio.engine.model import Array
-from mdstudio.engine.writing.units import Session, Unit
+from mdstudio.engine.writing.units import Session, Unit, missing
 
 BUDGET = 256 << 20  # bytes of values that an import holds in this layout
 PART_BYTES = BUDGET // 2  # of the values of one part; what the reader holds and the transposed pieces take the rest
@@ -24,11 +24,10 @@ def write_series(session: Session, layout: ItemLayout, unit: Unit) -> None:
     One exception: the encoded bytes of a blob are held until it is whole, for it is put in one atomic write (T4).
     """
     count = _SliceCount(session, layout, unit)
-    times = slice(unit.start, unit.stop)
     for layer in layout.item.layer_ids():
-        for part in parts(layout, unit.stop - unit.start, PART_BYTES):
+        for part in parts(layout, unit.count, PART_BYTES):
             if part.tile_rows_at_once:
-                _store(session, layout, unit, layer, part.pages[0], _read_pieces(session, layout, times, layer, part))
+                _store(session, layout, unit, layer, part.pages[0], _read_pieces(session, layout, unit, layer, part))
                 count.cells(part.pages[0])
             else:
                 _store_part(session, layout, unit, layer, part, count)
@@ -74,7 +73,7 @@ def _store_part(
     session: Session, layout: ItemLayout, unit: Unit, layer: int, part: Part, count: _SliceCount
 ) -> None:
     """Read a part and let the workers store its tiles; the values are gone when this returns."""
-    values = _read(session, layout, slice(unit.start, unit.stop), layer, part)
+    values = _read(session, layout, unit, layer, part)
     jobs = [
         session.workers.submit(lane, _store, session, layout, unit, layer, page,
                                _tile_pieces(layout, part, page, values))
@@ -86,23 +85,39 @@ def _store_part(
 
 
 def _store(session: Session, layout: ItemLayout, unit: Unit, layer: int, page: int, pieces: Iterable[Array]) -> None:
+    """Put one blob: of these values, or where they are some of the group's times, the stored one patched with them."""
+    whole, blob = unit.is_whole(layout), layout.series_blob(layer, page, unit.group)
+
     def rows() -> Iterator[Array]:
         for values in pieces:
             session.progress.check()
-            yield series_rows(layout, values, layout.group_columns(unit.group))
+            yield series_rows(layout, values, layout.group_columns(unit.group) if whole else unit.count)
 
-    session.blobs.put(layout.series_blob(layer, page, unit.group), encode_blob(layout, page, rows()))
+    if whole:
+        session.blobs.put(blob, encode_blob(layout, page, rows()))
+        return
+    version = session.blobs.version_before(blob)
+    if version is None:
+        raise missing(blob)
+    stored = session.storage.read(blob, version=version).data
+    columns = np.concatenate([np.arange(run.start, run.stop) for run in unit.slices()])
+    columns -= layout.group_times(unit.group)[0]
+    session.blobs.put(blob, encode_blob(layout, page, patched_rows(layout, page, unit.group, stored, columns, rows(),
+                                                                   blob)))
 
 
-def _read(session: Session, layout: ItemLayout, times: slice, layer: int, part: Part) -> Array:
+def _read(session: Session, layout: ItemLayout, unit: Unit, layer: int, part: Part) -> Array:
     """(time, row, column) values of a part, read some times at once."""
-    shape = times.stop - times.start, part.rows.stop - part.rows.start, part.columns.stop - part.columns.start
+    shape = unit.count, part.rows.stop - part.rows.start, part.columns.stop - part.columns.start
     values = np.empty(shape, layout.format.dtype)
     together = max(1, READ_BYTES // values[0].nbytes)
-    for start in range(0, shape[0], together):
-        stop = min(start + together, shape[0])
-        asked = slice(times.start + start, times.start + stop)
-        values[start:stop] = session.read(layout, asked, layer, part.rows, part.columns)
+    at = 0
+    for run in unit.slices():
+        for start in range(run.start, run.stop, together):
+            asked = slice(start, min(start + together, run.stop))
+            read = session.read(layout, asked, layer, part.rows, part.columns)
+            values[at:at + len(read)] = read
+            at += len(read)
     return values
 
 
@@ -117,18 +132,19 @@ def _tile_pieces(layout: ItemLayout, part: Part, page: int, values: Array) -> It
         yield values[:, row:min(row + step, row1), column0:column1]
 
 
-def _read_pieces(session: Session, layout: ItemLayout, times: slice, layer: int, part: Part) -> Iterator[Array]:
+def _read_pieces(session: Session, layout: ItemLayout, unit: Unit, layer: int, part: Part) -> Iterator[Array]:
     """(time, row, column) pieces of one tile that is too large to be read at once."""
     for row in range(part.rows.start, part.rows.stop, part.tile_rows_at_once):
         rows = slice(row, min(row + part.tile_rows_at_once, part.rows.stop))
-        yield session.read(layout, times, layer, rows, part.columns)
+        read = [session.read(layout, times, layer, rows, part.columns) for times in unit.slices()]
+        yield read[0] if len(read) == 1 else np.concatenate(read)
 
 
 class _SliceCount:
     """Tells the progress of slices as cells are done for all times of the unit."""
 
     def __init__(self, session: Session, layout: ItemLayout, unit: Unit) -> None:
-        self._progress, self._sizes, self._times = session.progress, layout.cells, unit.stop - unit.start
+        self._progress, self._sizes, self._times = session.progress, layout.cells, unit.count
         self._total, self._done = int(layout.cells.sum()), 0
 
     def cells(self, page: int) -> None:

@@ -6,11 +6,12 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 
+from mdstudio.engine.errors import BlobChangedError
 from mdstudio.engine.layout import multi, single
 from mdstudio.engine.layout.encoding import EncodedStep, PendingStep, StepEncoder
 from mdstudio.engine.layout.item_layout import ItemLayout
 from mdstudio.engine.model import Array
-from mdstudio.engine.writing.units import Session, Unit
+from mdstudio.engine.writing.units import Session, Unit, missing
 
 READ_BYTES = 8 << 20  # slices are read together up to this size; a larger slice alone
 PENDING_STEPS = 2  # slices that are being encoded while the next is read
@@ -33,7 +34,7 @@ def write_single(session: Session, layout: ItemLayout, unit: Unit) -> None:
 def write_multi(session: Session, layout: ItemLayout, unit: Unit) -> None:
     """MultiTimestep: timesteps are staged as they are encoded; each layer's group is committed at the end (P12)."""
     writers = {
-        layer: multi.GroupWriter(session.storage, layout, layer, unit.group, _base(session, layout, layer, unit.group),
+        layer: multi.GroupWriter(session.storage, layout, layer, unit.group, _base(session, layout, layer, unit),
                                  session.blobs.staging)
         for layer in layout.item.layer_ids()
     }
@@ -48,12 +49,21 @@ def write_multi(session: Session, layout: ItemLayout, unit: Unit) -> None:
         session.blobs.add(writer.blob, writer.commit())
 
 
-def _base(session: Session, layout: ItemLayout, layer: int, group: int) -> multi.GroupBase:
-    """The base of a group that is written whole, over what a killed import may have left of it."""
-    version = session.blobs.version_before(layout.group_blob(layer, group))
-    if version is not None:
-        multi.require_block_list(session.storage, layout.group_blob(layer, group))
-    return multi.empty_base(layout, version)
+def _base(session: Session, layout: ItemLayout, layer: int, unit: Unit) -> multi.GroupBase:
+    """What a group is built on: its stored timesteps, or nothing where it is written whole, over what a killed job may
+    have left of it."""
+    blob = layout.group_blob(layer, unit.group)
+    version = session.blobs.version_before(blob)
+    if unit.is_whole(layout):
+        if version is not None:
+            multi.require_block_list(session.storage, blob)
+        return multi.empty_base(layout, version)
+    if version is None:
+        raise missing(blob)
+    base = multi.stored_base(session.storage, layout, layer, unit.group)
+    if base.version != version:
+        raise BlobChangedError("Another job committed the group in between.", where=blob, advice="Run it again.")
+    return base
 
 
 def _encode_steps(
@@ -85,8 +95,9 @@ def _slices(session: Session, layout: ItemLayout, unit: Unit) -> Iterator[tuple[
     """(layer, time, values) of a unit: times outside, layers inside; small slices are read several at a time."""
     layers = layout.item.layer_ids()
     together = max(1, READ_BYTES // (layout.slice_bytes * len(layers)))
-    for start in range(unit.start, unit.stop, together):
-        stop = min(start + together, unit.stop)
+    pieces = ((start, min(start + together, run.stop))
+              for run in unit.slices() for start in range(run.start, run.stop, together))
+    for start, stop in pieces:
         if together == 1:
             for layer in layers:
                 yield layer, start, session.read(layout, slice(start, stop), layer)[0]

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from mdstudio.engine.errors import SourceError
+from mdstudio.engine.errors import DamagedDataError, SourceError
 from mdstudio.engine.layout.encoding import Workers
 from mdstudio.engine.layout.item_layout import ItemLayout
 from mdstudio.engine.model import Array, Item
@@ -77,6 +77,12 @@ def units_within(layout: ItemLayout, times: Array) -> Iterator[Unit]:
         runs = tuple((int(run[0]), int(run[-1]) + 1)
                      for run in np.split(members, np.flatnonzero(np.diff(members) > 1) + 1))
         yield Unit(int(members[0]) // size, runs[0][0], runs[-1][1], runs if len(runs) > 1 else ())
+
+
+def missing(blob: str) -> DamagedDataError:
+    """The error for a blob that times are to be written to, and that is not there."""
+    return DamagedDataError("The blob is missing: it holds times that the dataset lists.", where=blob,
+                            advice="Import all times of its group again, with --update.")
 
 
 @dataclass(frozen=True)
