@@ -32,7 +32,7 @@ def test_whatever_call_fails_in_a_folder(operation: Operation, every: int, tmp_p
 
 @RULES
 @pytest.mark.azure
-@pytest.mark.parametrize("every", [9, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("every", [15, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize("operation", OPERATIONS, ids=str)
 def test_whatever_request_fails_on_the_way_to_azure(operation: Operation, every: int, on_azure: AzureGround) -> None:
     report = campaign(on_azure, operation, every=every)
