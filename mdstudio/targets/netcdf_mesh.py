@@ -147,8 +147,10 @@ def _write_layers_together(frame: Frame, domain: MeshDomain, mesh: _Mesh, layers
 def _cube(domain: MeshDomain, item: Item, positions: Array, values: Array) -> Array:
     """(layer, node or face) of one time, in the order of the source."""
     layer_count = len(item.layers or ())
+    fill = fill_value(item)
+    nothing = _default_fill(values.dtype) if fill is None else fill
     if item.value_kind == "zlevel":
-        out = np.empty(domain.nodes * layer_count, values.dtype)
+        out = np.full(domain.nodes * layer_count, nothing, values.dtype)  # of nodes that no element has
         out[positions] = values
         return np.ascontiguousarray(out.reshape(domain.nodes, layer_count).T)
     in_source = np.empty_like(values)
@@ -157,8 +159,7 @@ def _cube(domain: MeshDomain, item: Item, positions: Array, values: Array) -> Ar
     counts = _in_source_order(domain.layer_counts, domain.element_number).astype(np.int64)
     face = np.repeat(np.arange(domain.elements), counts)
     layer = np.arange(values.size) - np.repeat(np.cumsum(counts) - counts, counts)
-    fill = fill_value(item)
-    cube = np.full((layer_count, domain.elements), _default_fill(values.dtype) if fill is None else fill, values.dtype)
+    cube = np.full((layer_count, domain.elements), nothing, values.dtype)
     cube[layer, face] = in_source
     return cube
 

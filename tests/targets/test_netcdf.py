@@ -14,16 +14,29 @@ import xarray as xr
 
 from mdstudio.engine.dataset import Dataset
 from mdstudio.engine.errors import AlreadyExistsError, Cancelled, MdError, NotFoundError, UnsupportedVersionError
-from mdstudio.engine.model import Array, Description, GridDomain, LayerAxis, StorageType
+from mdstudio.engine.model import Array, Description, GridDomain, LayerAxis, MeshDomain, StorageType
 from mdstudio.engine.progress import Progress
 from mdstudio.engine.settings import Settings
 from mdstudio.engine.storage import FolderStorage
 from mdstudio.engine.times import TimeAxis
 from mdstudio.engine.writer import create_dataset
-from mdstudio.targets import netcdf_frame, netcdf_grid
+from mdstudio.targets import netcdf_frame, netcdf_grid, netcdf_mesh
 from mdstudio.targets.netcdf import export_netcdf
 from mdstudio.targets.netcdf_cf import time_coordinate
-from tests.engine.made_datasets import HOUR, Arrays, Watched, item, item_storage, make, same_bits, smooth
+from tests.engine.made_datasets import (
+    HOUR,
+    KINDS,
+    Arrays,
+    Made,
+    Watched,
+    item,
+    item_storage,
+    kind_of,
+    make,
+    make_kind,
+    same_bits,
+    smooth,
+)
 
 pytestmark = pytest.mark.rule("W1")
 TYPES: list[StorageType] = ["SingleTimestep", "MultiTimestep", "TimeSeries"]
@@ -282,3 +295,87 @@ def test_each_stored_page_is_read_once(dataset: Dataset, tmp_path: Path) -> None
     read = [name for call, name in storage.calls if call in ("read", "read_range") and name.endswith(".dat")]
     most = {"SingleTimestep": 1, "MultiTimestep": 2 * 3, "TimeSeries": 2}[dataset.metadata.storage.storage_type]
     assert max(read.count(name) for name in read) <= most
+
+
+MESHES = [kind for kind in KINDS if kind.startswith("mesh")]
+
+
+def in_source_order(made: Made, name: str) -> Array:
+    """(time, layer, value) as the file must hold it: z-levels by node, sigma layers with fill where there are none."""
+    (described,) = (it for it in made.description.items if it.name == name)
+    values, domain = made.values[name], made.mesh
+    layers = len(described.layers or ())
+    if described.value_kind == "zlevel":
+        return values[:, 0, 0].reshape(len(values), domain.nodes, layers).transpose(0, 2, 1)
+    if described.value_kind == "sigma":
+        assert domain.layer_counts is not None
+        counts = np.empty(domain.elements, np.int64)
+        counts[domain.element_number] = domain.layer_counts
+        cube = np.full((len(values), layers, domain.elements), -7, values.dtype)
+        at = 0
+        for face, count in enumerate(counts):
+            cube[:, :count, face] = values[:, 0, 0, at:at + count]
+            at += count
+        return cube
+    return values[:, :, 0] if described.layers else values[:, 0, 0]
+
+
+@pytest.mark.rule("N5")
+@pytest.mark.parametrize("kind", MESHES)
+@pytest.mark.parametrize("storage_type", TYPES)
+@pytest.mark.parametrize("small", [False, True])
+def test_meshes_are_ugrid_in_the_order_of_their_source(
+    kind: str, storage_type: StorageType, small: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = kind_of(kind)
+    if storage_type not in made.layouts:
+        pytest.skip("this kind is not stored so")
+    if small:
+        monkeypatch.setattr(netcdf_mesh, "BLOCK_BYTES", 5000)
+    compression = "ZstdAuto" if storage_type in made.compressed else "None"
+    dataset = make_kind(tmp_path / "d", made, storage_type, compression)
+    path = tmp_path / "out.nc"
+    export_netcdf(dataset, str(path))
+    x, y, corners = _source_parts(made.mesh)
+    unused = np.setdiff1d(np.arange(x.size), corners[corners >= 0])
+    with netCDF4.Dataset(path) as file:
+        file.set_auto_maskandscale(False)
+        topology = file["mesh2d"]
+        assert (topology.cf_role, topology.topology_dimension) == ("mesh_topology", 2)
+        names = topology.node_coordinates.split()
+        assert same_bits(np.asarray(file[names[0]][...]), x)
+        assert same_bits(np.asarray(file[names[1]][...]), y)
+        connectivity = file[topology.face_node_connectivity]
+        assert (connectivity.start_index, connectivity._FillValue) == (0, -1)
+        assert np.array_equal(connectivity[...], corners)
+        assert same_bits(np.asarray(file["mesh2d_node_z"][...]), x * -0.5)
+        for described in made.description.items:
+            variable = file[described.name]
+            of_nodes = described.location == "node"
+            assert (variable.mesh, variable.location) == ("mesh2d", "node" if of_nodes else "face")
+            assert ("mesh2d_nNodes" if of_nodes else "mesh2d_nFaces") in variable.dimensions
+            found, expected = np.asarray(variable[...]), in_source_order(made, described.name)
+            if described.value_kind == "zlevel":  # a node of no element holds no value
+                found, expected = np.delete(found, unused, 2), np.delete(expected, unused, 2)
+            assert same_bits(np.ascontiguousarray(found), np.ascontiguousarray(expected))
+    with xr.open_dataset(path) as opened:
+        assert "UGRID" in opened.Conventions
+
+
+def _source_parts(domain: MeshDomain) -> tuple[Array, Array, Array]:
+    x, y = np.empty_like(domain.node_x), np.empty_like(domain.node_y)
+    x[domain.node_number], y[domain.node_number] = domain.node_x, domain.node_y
+    corners = np.empty_like(domain.element_nodes)
+    corners[domain.element_number] = np.where(domain.element_nodes < 0, -1, domain.node_number[domain.element_nodes])
+    return x, y, corners
+
+
+@pytest.mark.rule("N5")
+@pytest.mark.parametrize("storage_type", TYPES)
+def test_vectors_of_a_grid_have_a_dimension_of_components(storage_type: StorageType, tmp_path: Path) -> None:
+    made = kind_of("grid-vector")
+    dataset = make_kind(tmp_path / "d", made, storage_type)
+    export_netcdf(dataset, str(tmp_path / "out.nc"))
+    assert same_bits(stored(tmp_path / "out.nc", "v"), np.ascontiguousarray(made.values["v"][:, 0]))
+    with netCDF4.Dataset(tmp_path / "out.nc") as file:
+        assert file["v"].dimensions == ("time", "y", "x", "v_component")

@@ -16,7 +16,19 @@ from mdstudio.engine.operations.clean import Cleaning, clean
 from mdstudio.engine.progress import Progress
 from mdstudio.engine.storage import FolderStorage, open_storage
 from tests.azurite import ACCOUNT, Azurite
-from tests.engine.made_datasets import Watched, blobs, files, item, item_storage, make, smooth, write
+from tests.engine.made_datasets import (
+    KINDS,
+    Watched,
+    blobs,
+    files,
+    item,
+    item_storage,
+    kind_of,
+    make,
+    make_kind,
+    smooth,
+    write,
+)
 from tests.engine.operations.states import states
 
 pytestmark = pytest.mark.rule("W1")
@@ -269,3 +281,17 @@ def test_an_import_that_begins_while_it_cleans_waits_or_is_told(tmp_path: Path) 
     storage.before = begin
     clean(storage, apply=True)
     assert seen == ["000-a/L-1/G00000000.dat"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("storage_type", TYPES)
+def test_nothing_of_any_kind_of_dataset_is_left_over(kind: str, storage_type: StorageType, tmp_path: Path) -> None:
+    kept = kind_of(kind)
+    if storage_type not in kept.layouts:
+        pytest.skip("this kind is not stored so")
+    for compression in ("None", *(["ZstdAuto"] if storage_type in kept.compressed else [])):
+        make_kind(tmp_path / compression, kept, storage_type, compression)
+    before = states(tmp_path)
+    cleaning = clean(FolderStorage(tmp_path), apply=True)
+    assert (cleaning.left_overs, cleaning.skipped) == ((), {})
+    assert states(tmp_path) == before
