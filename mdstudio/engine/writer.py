@@ -98,7 +98,7 @@ def write_all(
     layouts = layouts_of(metadata, description.hints)
     try:
         blobs.domain(metadata.domain_blob, lambda: store_domain(storage, description.domain))
-        ordered = in_stored_order(reader, description.domain, description.items)
+        ordered = in_stored_order(reader, description.domain, description.items, progress)
         write_units(storage, layouts, list(units_of(layouts[0])), ordered, progress, workers, blobs)
         stored_bytes = blobs.verified_bytes()
         progress.check()

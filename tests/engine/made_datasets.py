@@ -288,10 +288,11 @@ def write_kind(storage: BlobStorage, made: Made, settings: Settings, *, workers:
                           {"MD_ENCODE_WORKERS": str(workers)})
 
 
-def make_kind(folder: Path, made: Made, storage_type: StorageType, compression: str = "None", **more: Any) -> Dataset:
+def make_kind(folder: Path, made: Made, storage_type: StorageType, compression: str = "None", *, workers: int = 2,
+              **more: Any) -> Dataset:
     """Write a dataset of any kind into a folder and open it; `more` as `kind_settings`."""
     storage = FolderStorage(folder)
-    write_kind(storage, made, kind_settings(made, storage_type, compression, **more))
+    write_kind(storage, made, kind_settings(made, storage_type, compression, **more), workers=workers)
     return Dataset.open(storage)
 
 

@@ -40,7 +40,7 @@ def write_times(
         raise BlobChangedError("Another job saved the metadata in between.", where=storage.location,
                                advice="Run it again.")
     try:
-        ordered = in_stored_order(reader, description.domain, description.items)
+        ordered = in_stored_order(reader, description.domain, description.items, progress)
         units = list(units_within(layouts[0], positions))
         write_units(storage, layouts, units, _Placed(ordered, positions), progress, workers, blobs)
         progress.check()

@@ -26,7 +26,7 @@ def write_series(session: Session, layout: ItemLayout, unit: Unit) -> None:
     count = _SliceCount(session, layout, unit)
     for layer in layout.item.layer_ids():
         for part in parts(layout, unit.count, PART_BYTES):
-            if part.tile_rows_at_once:
+            if part.cells_at_once:
                 _store(session, layout, unit, layer, part.pages[0], _read_pieces(session, layout, unit, layer, part))
                 count.cells(part.pages[0])
             else:
@@ -39,34 +39,39 @@ class Part:
 
     Attributes:
         pages: the spatial groups whose cells it holds, whole.
-        tile_rows_at_once: 0, or how many cell rows of its only tile are to be read at once where the tile is too large.
+        cells_at_once: 0, or how many cells of its only tile are to be read at once where the tile is too large: whole
+            rows, or a part of one row.
     """
 
     rows: slice
     columns: slice
     pages: tuple[int, ...]
-    tile_rows_at_once: int = 0
+    cells_at_once: int = 0
 
 
 def parts(layout: ItemLayout, times: int, part_bytes: int) -> Iterator[Part]:
     """Cut the grid into rectangles of whole tiles whose values over so many times fit `part_bytes`.
 
-    Whole bands of tiles while a band fits, else some tiles of a band, else one tile in pieces of its rows.
+    Whole bands of tiles while a band fits, else some tiles of a band, else one tile in pieces. A mesh is one row, and
+    each read of it costs whole slices of the source: its pieces are as large as memory allows.
     """
     tiles = layout.tiles
     cell_bytes = times * layout.format.dtype.itemsize
-    bands = part_bytes // (tiles.width * tiles.columns * cell_bytes)
+    tall, wide = min(tiles.width, tiles.rows), min(tiles.width, tiles.columns)
+    bands = part_bytes // (tall * tiles.columns * cell_bytes)
     height = max(1, bands) * tiles.width
-    fitting = max(1, part_bytes // (tiles.width * tiles.width * cell_bytes))
+    fitting = max(1, part_bytes // (tall * wide * cell_bytes))
     across = tiles.columns if bands else fitting * tiles.width
-    rows_at_once = max(1, min(part_bytes // 2, READ_BYTES) // (tiles.width * cell_bytes))  # two are held at a time
+    whole = part_bytes if tiles.rows == 1 else min(part_bytes // 2, READ_BYTES)  # of one tile in one piece
+    at_once = max(1, min(part_bytes // 2, whole) // cell_bytes)  # two pieces are held at a time
     for row in range(0, tiles.rows, height):
         rows = slice(row, min(row + height, tiles.rows))
         for column in range(0, tiles.columns, across):
             columns = slice(column, min(column + across, tiles.columns))
             pages = tiles.pages_of(np.arange(rows.start, rows.stop), np.arange(columns.start, columns.stop))
-            pieces = rows_at_once if len(pages) == 1 and rows.stop - rows.start > rows_at_once else 0
-            yield Part(rows, columns, tuple(int(page) for page in pages), pieces)
+            cells = (rows.stop - rows.start) * (columns.stop - columns.start)
+            too_large = len(pages) == 1 and cells * cell_bytes > whole
+            yield Part(rows, columns, tuple(int(page) for page in pages), at_once if too_large else 0)
 
 
 def _store_part(
@@ -134,10 +139,14 @@ def _tile_pieces(layout: ItemLayout, part: Part, page: int, values: Array) -> It
 
 def _read_pieces(session: Session, layout: ItemLayout, unit: Unit, layer: int, part: Part) -> Iterator[Array]:
     """(time, row, column) pieces of one tile that is too large to be read at once."""
-    for row in range(part.rows.start, part.rows.stop, part.tile_rows_at_once):
-        rows = slice(row, min(row + part.tile_rows_at_once, part.rows.stop))
-        read = [session.read(layout, times, layer, rows, part.columns) for times in unit.slices()]
-        yield read[0] if len(read) == 1 else np.concatenate(read)
+    width = part.columns.stop - part.columns.start
+    high, wide = max(1, part.cells_at_once // width), min(part.cells_at_once, width)
+    for row in range(part.rows.start, part.rows.stop, high):
+        rows = slice(row, min(row + high, part.rows.stop))
+        for column in range(part.columns.start, part.columns.stop, wide):
+            columns = slice(column, min(column + wide, part.columns.stop))
+            read = [session.read(layout, times, layer, rows, columns) for times in unit.slices()]
+            yield read[0] if len(read) == 1 else np.concatenate(read)
 
 
 class _SliceCount:

@@ -8,14 +8,15 @@ import numpy as np
 
 from mdstudio.engine.layout.mesh_order import MeshOrder
 from mdstudio.engine.model import Array, Domain, Item, MeshDomain, values_of
+from mdstudio.engine.progress import Progress
 from mdstudio.engine.writing.units import SliceReader, require_values
 
 READ_BYTES = 32 << 20  # of whole source slices that are read at once; a larger slice alone
 
 
-def in_stored_order(reader: SliceReader, domain: Domain, items: Sequence[Item]) -> SliceReader:
+def in_stored_order(reader: SliceReader, domain: Domain, items: Sequence[Item], progress: Progress) -> SliceReader:
     """The reader that a write goes through: itself for a grid, which is stored in the order of its source."""
-    return _StoredOrder(reader, domain, items) if isinstance(domain, MeshDomain) else reader
+    return _StoredOrder(reader, domain, items, progress) if isinstance(domain, MeshDomain) else reader
 
 
 class _StoredOrder:
@@ -25,8 +26,9 @@ class _StoredOrder:
     item (elements, nodes, z-level, sigma).
     """
 
-    def __init__(self, reader: SliceReader, domain: MeshDomain, items: Sequence[Item]) -> None:
+    def __init__(self, reader: SliceReader, domain: MeshDomain, items: Sequence[Item], progress: Progress) -> None:
         self._reader, self._domain, self._order = reader, domain, MeshOrder(domain)
+        self._progress = progress
         self._items = {item.name: item for item in items}
         self._positions: dict[str, Array] = {}
 
@@ -37,6 +39,7 @@ class _StoredOrder:
         found: Array | None = None
         together = max(1, READ_BYTES // (values * known.cell_type.itemsize))
         for start in range(times.start, times.stop, together):
+            self._progress.check()
             asked = slice(start, min(start + together, times.stop))
             shape = asked.stop - asked.start, 1, values
             source = require_values(known, self._reader.read(item, asked, layer, slice(0, 1), slice(0, values)), shape)
