@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mdstudio.engine.codecs import NAMES
 from mdstudio.engine.errors import UnsupportedError, UsageError
-from mdstudio.engine.model import Description, GridDomain, Item, ItemStorage
+from mdstudio.engine.model import Description, GridDomain, Item, ItemStorage, LayerAxis, MeshDomain
 from mdstudio.engine.settings import (
     RECOMMENDED_COMPRESSION,
     choose_settings,
@@ -22,6 +22,7 @@ from mdstudio.engine.settings import (
 from mdstudio.engine.times import TimeAxis
 
 GRID, SERIES = "MD_DEFAULT_GRID_COMPRESSION", "MD_DEFAULT_TIMESERIES_COMPRESSION"
+MESH = "MD_DEFAULT_MESH_COMPRESSION"
 HOURLY = TimeAxis(3_600_000_000 * np.arange(10))
 
 
@@ -236,3 +237,90 @@ def test_a_slice_is_one_chunk_below_16_tiles_and_four_fixed_ones_from_there(tile
     bounds = [i * tiles // 4 for i in range(5)]
     expected = [(0, tiles)] if tiles < 16 else [(bounds[i], bounds[i + 1]) for i in range(4)]
     assert encode_chunks(tiles) == expected
+
+
+# Meshes
+
+LAYERS = LayerAxis("depth", (0.0, 1.0, 2.0))
+
+
+def mesh(elements: int = 1000, *items: Item, layer_counts: Any = None) -> Description:
+    """A mesh of one triangle, so many times."""
+    ends = np.arange(3.0)
+    domain = MeshDomain(ends, ends, np.broadcast_to(np.array([0, 1, 2], np.int32), (elements, 3)),
+                        np.broadcast_to(np.int32(0), elements), np.arange(3, dtype=np.int32), layer_counts=layer_counts)
+    return Description(domain, HOURLY, items or (Item("a", "float32"),))
+
+
+@pytest.mark.rule("D3", "D4")
+@pytest.mark.parametrize(("elements", "given", "storage_type", "group"), [
+    (655_361, {}, "SingleTimestep", None), (655_360, {}, "MultiTimestep", 2), (1000, {}, "MultiTimestep", 1310),
+    (1_310_721, {"StorageType": "MultiTimestep"}, "MultiTimestep", 1),
+    (655_361, {"StorageType": "TimeSeries"}, "TimeSeries", 80), (20, {"TimeGroupSize": 1}, "SingleTimestep", None)])
+def test_the_layout_of_a_mesh_follows_the_elements_of_one_layer(
+    elements: int, given: dict[str, Any], storage_type: str, group: int | None
+) -> None:
+    layered, sigma = Item("b", "float64", layers=LAYERS), Item("c", "float32", value_kind="sigma", layers=LAYERS)
+    for described in (mesh(elements), mesh(elements, layered),
+                      mesh(elements, sigma, layer_counts=np.broadcast_to(np.int32(3), elements))):
+        chosen = choose_settings(described, given, {}).storage
+        assert (chosen.storage_type, chosen.time_group_size) == (storage_type, group)
+        assert chosen.grid_tile_width is None
+
+
+@pytest.mark.rule("D10", "K6")
+def test_a_mesh_gets_pages_of_16384_elements_and_a_timeseries_groups_of_as_many() -> None:
+    for storage_type in ("SingleTimestep", "MultiTimestep"):
+        chosen = choose_settings(mesh(), {"StorageType": storage_type, "Compression": "ZstdAuto"}, {}).storage
+        assert (chosen.compressed_mesh_page_size, chosen.spatial_group_size) == (16_384, None)
+        assert chosen.time_series_block_rows is None
+    for compression in ("None", "ZstdAuto"):
+        chosen = choose_settings(mesh(), {"StorageType": "TimeSeries", "Compression": compression}, {}).storage
+        assert (chosen.compressed_mesh_page_size, chosen.spatial_group_size) == (None, 16_384)
+        assert (chosen.time_group_size, chosen.time_series_block_rows) == (80, 103)
+
+
+@pytest.mark.rule("D1", "D2")
+@pytest.mark.parametrize(("storage_type", "variable"), [
+    ("SingleTimestep", MESH), ("MultiTimestep", MESH), ("TimeSeries", SERIES)])
+def test_the_default_of_a_mesh_comes_from_its_own_variable(storage_type: str, variable: str) -> None:
+    others = {name: "LZ4" for name in (GRID, SERIES, MESH) if name != variable}
+    chosen = choose_settings(mesh(), {"StorageType": storage_type}, others | {variable: "ZstdFastAuto"})
+    assert chosen.storage.compression == "ZstdFastAuto"
+    assert chosen.origins["Compression"] == f"variable {variable}"
+    assert choose_settings(mesh(), {"StorageType": storage_type}, others).storage.compression == "None"
+    explicit = {"StorageType": storage_type, "Compression": "None"}
+    assert choose_settings(mesh(), explicit, {variable: "ZstdAuto"}).storage.compression == "None"
+
+
+@pytest.mark.rule("D5")
+def test_a_tile_width_for_a_mesh_is_noted_and_one_out_of_bounds_refused() -> None:
+    assert any("GridTileWidth" in note for note in choose_settings(mesh(), {"GridTileWidth": 64}, {}).notes)
+    with pytest.raises(UsageError, match="GridTileWidth is 5"):
+        choose_settings(mesh(), {"GridTileWidth": 5}, {})
+
+
+@pytest.mark.rule("K1", "P6")
+def test_the_paged_nodes_of_z_level_items_are_counted_and_must_have_one_number_of_layers() -> None:
+    profile = Item("p", "float32", value_kind="zlevel", location="node", layers=LAYERS)
+    assert choose_settings(mesh(2049, profile), {}, {}).storage.zlevel_paged_node_count == 3 * 3 * 3
+    assert choose_settings(mesh(), {}, {}).storage.zlevel_paged_node_count is None
+    other = Item("q", "float32", value_kind="zlevel", location="node", layers=LayerAxis("depth", (0.0,)))
+    with pytest.raises(UnsupportedError, match="have 1 and 3 layers"):
+        choose_settings(mesh(1000, profile, other), {}, {})
+
+
+@pytest.mark.rule("K1")
+@pytest.mark.parametrize(("described", "message"), [
+    (mesh(10, Item("p", "int8", value_kind="zlevel")), "'p' is of the kind 'zlevel', which needs a mesh and layers"),
+    (description(10, "int8", HOURLY, Item("p", "int8", value_kind="sigma", layers=LAYERS)), "needs a mesh and layers"),
+    (mesh(10, Item("p", "int8", value_kind="sigma", layers=LAYERS)), "has 3 sigma layers; the mesh has 0"),
+    (mesh(2, Item("p", "int8", value_kind="sigma", layers=LAYERS), layer_counts=np.array([1, 2], np.int32)),
+     "has 3 sigma layers; the mesh has 2"),
+    (description(10, "int8", HOURLY, Item("p", "int8", location="node")), "values of nodes, which a grid has not"),
+    (mesh(10, Item("p", "int8", components=2)), "vectors, and only they"),
+    (mesh(10, Item("p", "int8", value_kind="vector")), "vectors, and only they"),
+])
+def test_items_that_a_domain_cannot_have_are_refused(described: Description, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        choose_settings(described, {}, {})

@@ -16,10 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from mdstudio.engine.dataset import Dataset
 from mdstudio.engine.errors import DamagedDataError, MdError, UnsupportedVersionError, UsageError
 from mdstudio.engine.layout.domain import domain_name, load_domain, parse_domain, render_domain, store_domain
-from mdstudio.engine.model import DTYPES, Array, GridDomain
+from mdstudio.engine.model import DTYPES, Array, Domain, GridDomain, MeshDomain
 from mdstudio.engine.storage import CountingStorage, FolderStorage
+from tests.engine.made_datasets import kind_of, make_kind, mesh
 
 REGULAR = GridDomain(
     "regular", np.arange(0, 360, 0.25, dtype=np.float32), np.arange(90, -90.1, -0.25), crs="EPSG:4326",
@@ -36,12 +38,17 @@ def curvilinear(rows: int = 20, columns: int = 30) -> GridDomain:
                       corner_latitude=np.stack([v] * 4, axis=-1))
 
 
-def arrays(domain: GridDomain) -> dict[str, Array]:
+MESH = mesh(6, 5, crs="EPSG:25832")
+SIGMA = mesh(4, 4, sigma=True, geographic=True)
+BARE = dataclasses.replace(MESH, node_z=None, node_code=None, crs="", attributes={})
+
+
+def arrays(domain: Domain) -> dict[str, Array]:
     fields = {field.name: getattr(domain, field.name) for field in dataclasses.fields(domain)}
     return {name: value for name, value in fields.items() if isinstance(value, np.ndarray)}
 
 
-def assert_same(a: GridDomain, b: GridDomain) -> None:
+def assert_same(a: Domain, b: Domain) -> None:
     first, second = arrays(a), arrays(b)
     assert first.keys() == second.keys()
     for name, values in first.items():
@@ -52,8 +59,9 @@ def assert_same(a: GridDomain, b: GridDomain) -> None:
     assert repr(rest[0]) == repr(rest[1])
 
 
-@pytest.mark.parametrize("domain", [REGULAR, curvilinear(), GridDomain("projected", np.array([1.5]), np.array([-0.0]))])
-def test_what_is_stored_is_loaded_to_the_bit(tmp_path: Path, domain: GridDomain) -> None:
+@pytest.mark.parametrize("domain", [REGULAR, curvilinear(), GridDomain("projected", np.array([1.5]), np.array([-0.0])),
+                                    MESH, SIGMA, BARE])
+def test_what_is_stored_is_loaded_to_the_bit(tmp_path: Path, domain: Domain) -> None:
     storage = FolderStorage(tmp_path)
     name = store_domain(storage, domain)
     counting = CountingStorage(storage)
@@ -166,8 +174,65 @@ def test_a_truncated_blob_is_refused(length: int) -> None:
 @settings(deadline=None)
 @given(st.data())
 def test_damage_behind_a_right_checksum_gives_an_error_of_ours_or_a_domain(data: st.DataObject) -> None:
-    body = bytearray(render_domain(curvilinear(5, 6))[:-4])
+    body = bytearray(render_domain(data.draw(st.sampled_from((curvilinear(5, 6), SIGMA))))[:-4])
     for _ in range(data.draw(st.integers(1, 5))):
         body[data.draw(st.integers(8, len(body) - 1))] = data.draw(st.integers(0, 255))
     with suppress(MdError):
         parse_domain(sealed(bytes(body)), "domain-1.bin")
+
+
+def changed(field: str, change: Any) -> MeshDomain:
+    values = getattr(SIGMA, field).copy()
+    return dataclasses.replace(SIGMA, **{field: change(values)})
+
+
+def put(at: Any, value: Any) -> Any:
+    def change(values: Array) -> Array:
+        values[at] = value
+        return values
+
+    return change
+
+
+@pytest.mark.rule("K1")
+@pytest.mark.parametrize(("domain", "message"), [
+    (changed("element_nodes", put((2, 0), SIGMA.nodes)), "ElementNodes: expected three or more of 26 nodes"),
+    (changed("element_nodes", put((2, 1), -1)), "for element 2"),
+    (changed("element_nodes", put((2, 3), -2)), "ElementNodes"),
+    (changed("element_nodes", lambda values: values[:, :2]), "elements x 3 or more corners"),
+    (changed("element_nodes", lambda values: values.ravel()), "elements x 3 or more corners"),
+    (changed("element_nodes", lambda values: values.astype(np.int64)), "ElementNodes: expected int32, found int64"),
+    (changed("element_number", put(0, SIGMA.element_number[1])), "ElementNumber: expected each number from 0 to"),
+    (changed("element_number", put(0, -1)), "ElementNumber"),
+    (changed("element_number", lambda values: values[1:]), "ElementNumber: expected the shape"),
+    (changed("node_number", put(0, 10**6)), "NodeNumber: expected each number"),
+    (changed("node_number", lambda values: values.astype(np.uint32)), "NodeNumber: expected int32"),
+    (changed("node_y", lambda values: values[1:]), "NodeY: expected the shape"),
+    (changed("node_x", lambda values: values.astype(np.int32)), "NodeX: expected floats"),
+    (changed("node_z", lambda values: values[:, None]), "NodeZ: expected the shape"),
+    (changed("node_code", lambda values: values[1:]), "NodeCode: expected the shape"),
+    (changed("layer_counts", put(0, -1)), "LayerCounts: expected numbers from 0"),
+    (changed("layer_counts", lambda values: values * 0), "LayerCounts"),
+    (changed("layer_counts", lambda values: values[1:]), "LayerCounts: expected the shape"),
+])
+def test_a_mesh_that_cannot_be_one_is_refused_where_it_is_read(domain: MeshDomain, message: str) -> None:
+    with pytest.raises(DamagedDataError, match=message):
+        parse_domain(render_domain(domain), "domain-1.bin")
+
+
+def test_a_mesh_without_an_array_that_it_needs_is_refused() -> None:
+    data = render_domain(SIGMA)
+    _, version, length = struct.unpack_from("<8sII", data)
+    for name in ("NodeX", "NodeNumber", "ElementNodes", "ElementNumber"):
+        text = data[16:16 + length].replace(f'"{name}"'.encode(), b'"Other"')
+        blob = struct.pack("<8sII", b"MDDOMAIN", version, len(text)) + text + data[16 + length:-4]
+        with pytest.raises(DamagedDataError, match=f"found no {name}"):
+            parse_domain(sealed(blob), "")
+
+
+def test_the_coordinates_of_another_mesh_are_refused(tmp_path: Path) -> None:
+    dataset = make_kind(tmp_path / "d", kind_of("mesh-layered"), "SingleTimestep")
+    other = render_domain(mesh(20, 21))
+    dataset.storage.write(dataset.metadata.domain_blob, other)
+    with pytest.raises(DamagedDataError, match=r"those of a mesh of 1 x 560 cells .* the metadata speaks of a mesh"):
+        _ = Dataset.open(dataset.storage).domain

@@ -15,7 +15,7 @@ from mdstudio.engine.storage import FolderStorage
 from mdstudio.engine.writer import create_dataset
 from mdstudio.engine.writing import series, source_order
 from mdstudio.engine.writing.source_order import in_stored_order
-from tests.engine.made_datasets import Arrays, Made, blobs, kind_of, kind_settings, make_kind, same_bits
+from tests.engine.made_datasets import Arrays, Made, blobs, kind_of, kind_settings, make_kind
 
 MADE = kind_of("mesh")
 ELEMENTS = MADE.mesh.elements
