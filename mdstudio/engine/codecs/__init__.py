@@ -4,6 +4,7 @@ Import from here only: `codec(name)` to encode and decode, `new_probe(name)` for
 `describe_block` for the facts of a header. The C extension `_native` and its NumPy twin are private.
 """
 
+from mdstudio.engine.codecs.backends import crc32
 from mdstudio.engine.codecs.contract import TRANSFORM_KEYS, BlockInfo, Codec
 from mdstudio.engine.codecs.names import DESCRIPTIONS, NAMES, UNKNOWN, compression_name, is_auto, is_known
 from mdstudio.engine.codecs.probe import PROBE_STRIDE, ProbeState
@@ -20,6 +21,7 @@ __all__ = [
     "ProbeState",
     "codec",
     "compression_name",
+    "crc32",
     "describe_block",
     "is_auto",
     "is_known",

@@ -7,6 +7,10 @@
 
 static Inverse inverse_of_here = md_inverse_plain; /* the variant for this processor */
 
+/* Raw bytes up to which a block is restored with the GIL held: giving it away and waiting for it again costs two threads
+ * more than the few microseconds of the work. The decompressor, where most of the time goes, always releases it. */
+enum { SHORT = 1 << 17 };
+
 static PyObject *py_use_avx2(PyObject *self, PyObject *wanted)
 {
     int use = PyObject_IsTrue(wanted);
@@ -185,9 +189,10 @@ static PyObject *py_decode_block(PyObject *self, PyObject *const *args, Py_ssize
         length = (size_t)held.len;
     }
     if (length == payload_of(&b)) {
-        Py_BEGIN_ALLOW_THREADS
+        PyThreadState *released = target.total * (size_t)b.size > SHORT ? PyEval_SaveThread() : NULL;
         done = restore_block(inverse_of_here, &b, bytes, &target);
-        Py_END_ALLOW_THREADS
+        if (released)
+            PyEval_RestoreThread(released);
         if (done < 0)
             PyErr_NoMemory();
     }

@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
+import numpy as np
+
 from mdstudio.engine.codecs import backends, block, forms
 from mdstudio.engine.codecs.backends import zstd_decompressor
 from mdstudio.engine.codecs.contract import BlockInfo

@@ -26,6 +26,11 @@ _RAW_DEFLATE = -15  # zlib's window bits for a stream without header and checksu
 _contexts = threading.local()
 
 
+def crc32(data: Bytes) -> int:
+    """The CRC-32 of zlib and PNG."""
+    return _libdeflate.crc32(data) if _libdeflate is not None else zlib.crc32(data)  # 15 times as fast
+
+
 def deflate_compress(data: Bytes, level: int) -> bytes:
     """A raw deflate stream (RFC 1951)."""
     if _libdeflate is not None:

@@ -73,7 +73,8 @@ class Codec(Protocol):
         """Fill `into` with the elements of the block.
 
         Args:
-            into: C-contiguous and writable; its dtype, size and last dimension are what the reader expects (C8).
+            into: writable, whose rows are contiguous, but may lie apart (a part of a larger array); its dtype, size and
+                last dimension are what the reader expects (C8).
             full_bytes: bytes of a whole tile buffer, for LZ4: before layout version 2 a block may hold that many, of
                 which the elements are the first (C4). Other codecs ignore it.
 

@@ -14,7 +14,7 @@ from mdstudio.engine.model import Array, Hint
 
 
 def raw_view(elements: Array) -> memoryview:
-    """The bytes of an array as they lie, writable where the array is.
+    """The bytes of an array as they lie.
 
     Raises ValueError for what no codec takes: an array that is not C-contiguous, or big-endian, or empty.
     """
@@ -104,6 +104,8 @@ class Lz4Codec:
 
 
 def _fill(into: Array, raw: backends.Bytes) -> None:
+    if not into.size or not into.flags.writeable or into.dtype.byteorder == ">":
+        raise ValueError("a codec fills a writable, little-endian array of at least one element")
     if len(raw) != into.nbytes:
         raise DamagedDataError(f"the block holds {len(raw)} bytes of elements, expected {into.nbytes}")
-    raw_view(into)[:] = raw
+    into[...] = np.frombuffer(raw, into.dtype).reshape(into.shape)

@@ -6,7 +6,6 @@ once for pages and blocks of every layout.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mdstudio.engine.codecs import Codec, codec, new_probe
+from mdstudio.engine.codecs import Codec, codec, crc32, new_probe
 from mdstudio.engine.errors import DamagedDataError
 from mdstudio.engine.model import COMPONENTS, LAYOUT_CHECKSUMS, LAYOUT_LZ4_ELEMENTS, Array, Hint, Item, ItemStorage
 
@@ -41,9 +40,14 @@ class PageFormat:
     buffer_elements: int = 0
     hints: tuple[Hint, ...] = ()
 
-    @property
+    @cached_property
     def compressed(self) -> bool:
         return self.codec.name != "None"
+
+    @cached_property
+    def buffer_bytes(self) -> int:
+        """What LZ4 before version 2 may decode to instead of a page; 0 otherwise."""
+        return self.buffer_elements * self.dtype.itemsize
 
     @property
     def may_be_empty(self) -> bool:
@@ -136,32 +140,33 @@ class PageEncoder:
 
 def checksum(encoded: bytes | memoryview) -> bytes:
     """CRC-32 (the one of zlib and PNG) of encoded bytes, little-endian."""
-    return zlib.crc32(encoded).to_bytes(CHECKSUM_BYTES, "little")
+    return crc32(encoded).to_bytes(CHECKSUM_BYTES, "little")
 
 
 def decode_page(page_format: PageFormat, data: bytes | memoryview, into: Array, where: str) -> None:
-    """Fill `into` (C-contiguous, stored type) from stored bytes; raises `DamagedDataError` naming `where`."""
+    """Fill `into` from stored bytes; raises `DamagedDataError` naming `where`.
+
+    `into` has the stored type and contiguous rows: an array of its own or the very part of a result.
+    """
     if page_format.compressed and not len(data):
         page_format.fill(into)
         return
     try:
-        full_bytes = page_format.buffer_elements * page_format.dtype.itemsize
-        page_format.codec.decode(checked(page_format, data), into, full_bytes)
+        page_format.codec.decode(checked(page_format, data), into, page_format.buffer_bytes)
     except DamagedDataError as error:
         error.where = error.where or where
         raise
 
 
-def checked(page_format: PageFormat, data: bytes | memoryview) -> memoryview:
+def checked(page_format: PageFormat, data: bytes | memoryview) -> bytes | memoryview:
     """The encoded bytes of a stored page without its checksum; `DamagedDataError` when that does not fit (V1)."""
-    view = memoryview(data)
     if not page_format.checksums:
-        return view
-    if len(view) <= CHECKSUM_BYTES:
-        raise DamagedDataError(f"A page of {len(view)} bytes is too short to end with a checksum.")
-    block = view[:-CHECKSUM_BYTES]
-    found, stored = checksum(block), bytes(view[-CHECKSUM_BYTES:])
+        return data
+    if len(data) <= CHECKSUM_BYTES:
+        raise DamagedDataError(f"A page of {len(data)} bytes is too short to end with a checksum.")
+    block = memoryview(data)[:-CHECKSUM_BYTES]
+    found, stored = crc32(block), int.from_bytes(data[-CHECKSUM_BYTES:], "little")
     if found != stored:
-        raise DamagedDataError(f"The checksum is {found.hex()}, the page says {stored.hex()}: its bytes changed.",
+        raise DamagedDataError(f"The checksum is {found:08x}, the page says {stored:08x}: its bytes changed.",
                                advice="Copy the blob again from a good copy, or import these times again.")
     return block

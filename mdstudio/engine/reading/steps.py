@@ -93,6 +93,11 @@ class _Scatter:
         shape = self._layout.page_shape(page)
         to_rows, from_rows = _overlap(self._rows, self._row_run, row0, row0 + shape[0])
         to_columns, from_columns = _overlap(self._columns, self._column_run, column0, column0 + shape[1])
+        if isinstance(to_rows, slice) and isinstance(to_columns, slice):
+            part = self._values[to_rows, to_columns]
+            if part.shape == shape:  # all of the page is wanted: decoded where it belongs
+                decode_page(self._layout.format, stored, part, f"{blob} page {page}")
+                return
         cells = np.empty(shape, self._layout.format.dtype)
         decode_page(self._layout.format, stored, cells, f"{blob} page {page}")
         if isinstance(to_rows, slice) and isinstance(to_columns, slice):

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mdstudio.engine.codecs import NAMES, _numpy, codec, describe_block, inverse, is_auto
+from mdstudio.engine.codecs import NAMES, _numpy, auto, codec, describe_block, inverse, is_auto
 from mdstudio.engine.codecs.block import pack, parse
 from mdstudio.engine.codecs.forms import COMPACT, FILL, LATTICE, PREDICTORS
 from mdstudio.engine.model import DTYPES
@@ -31,6 +31,7 @@ def load(path: Path) -> tuple[str, np.ndarray, bytes]:
 def test_a_golden_block_decodes_to_the_same_bits(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name, elements, block = load(path)
     for kernels in (inverse.kernels, _numpy):
+        monkeypatch.setattr(auto, "kernels", kernels)
         monkeypatch.setattr(inverse, "kernels", kernels)
         out = np.zeros_like(elements)
         codec(name).decode(block, out)
