@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from mdstudio.engine import query
-from mdstudio.engine.errors import DamagedDataError, UnsupportedError
+from mdstudio.engine.errors import DamagedDataError, StorageError, UnsupportedError
 from mdstudio.engine.items import find_item
 from mdstudio.engine.layout.domain import load_domain
 from mdstudio.engine.layout.guards import Guard, guards, require_readable
 from mdstudio.engine.layout.item_layout import ItemLayout, layouts_of
-from mdstudio.engine.layout.metadata import Metadata, load_metadata
+from mdstudio.engine.layout.metadata import Metadata, load_metadata, most_pages
 from mdstudio.engine.mesh_query import MeshPlaces, read_mesh_map, read_mesh_series
 from mdstudio.engine.model import Array, Domain, GridDomain, Item, MeshDomain, require_grid
 from mdstudio.engine.page_table import PageDetails, PageTable, page_details, page_table
@@ -24,6 +25,8 @@ from mdstudio.engine.spatial.grid import GridGeometry
 from mdstudio.engine.storage import BlobStorage, open_storage
 
 __all__ = ["Dataset", "PageDetails", "PageTable", "Sizes"]
+
+_MANY_PAGES = 1 << 16  # of a slice: tables of more are made when the coordinates bear the metadata out
 
 
 class Dataset:
@@ -106,10 +109,15 @@ class Dataset:
         return find_item(self.metadata.items, name, self.location)
 
     def layout(self, name: str) -> ItemLayout:
-        """Where the values of an item lie; refused under a guard that forbids reading, before anything is read."""
+        """Where the values of an item lie; refused under a guard that forbids reading, before anything is read.
+
+        Reads the domain first where a slice has more than 65 536 pages: no memory is taken for what `dataset.json`
+        alone speaks of."""
         require_readable(self.metadata, self.location)
         item = self.item(name)
-        with self._lock:
+        if not self._layouts and most_pages(self.metadata) > _MANY_PAGES:
+            _ = self.domain
+        with self._lock, _in_memory(self.location):
             if not self._layouts:
                 self._layouts = {layout.item.name: layout for layout in layouts_of(self.metadata)}
             return self._layouts[item.name]
@@ -117,39 +125,45 @@ class Dataset:
     def map(self, request: MapRequest, progress: Progress | None = None) -> MapResult:
         """Cells of one slice; see `query.read_map`, of a mesh `mesh_query.read_mesh_map`."""
         source = self._source(request.item, progress)
-        if self.metadata.kind == "mesh":
-            return read_mesh_map(source, self.mesh, request)
-        return query.read_map(source, self.geometry, request)
+        with _in_memory(self.location):
+            if self.metadata.kind == "mesh":
+                return read_mesh_map(source, self.mesh, request)
+            return query.read_map(source, self.geometry, request)
 
     def series(self, request: SeriesRequest, progress: Progress | None = None) -> SeriesResult:
         """Values at points over time; see `query.read_series`, of a mesh `mesh_query.read_mesh_series`."""
         source = self._source(request.item, progress)
-        if self.metadata.kind == "mesh":
-            return read_mesh_series(source, self.mesh, request)
-        return query.read_series(source, self.geometry, request)
+        with _in_memory(self.location):
+            if self.metadata.kind == "mesh":
+                return read_mesh_series(source, self.mesh, request)
+            return query.read_series(source, self.geometry, request)
 
     def block(self, item: str, times: slice, layer: int, rows: slice, columns: slice,
               progress: Progress | None = None) -> Array:
         """Stored values of a part of the grid over some times; see `query.read_block`."""
-        return query.read_block(self._source(item, progress), times, layer, rows, columns)
+        with _in_memory(self.location):
+            return query.read_block(self._source(item, progress), times, layer, rows, columns)
 
     def pages(self, item: str, time: int, layer: int | None = None) -> PageTable:
         """Where the pages of one slice lie and what cells they hold, from the index alone: no page is read."""
         layout = self.layout(item)
-        return page_table(self.storage, layout, query.layer_number(layout.item, layer),
-                          query.time_number(layout, time), self.sleep)
+        with _in_memory(self.location):
+            return page_table(self.storage, layout, query.layer_number(layout.item, layer),
+                              query.time_number(layout, time), self.sleep)
 
     def page_details(self, item: str, time: int, layer: int | None, page: int) -> PageDetails:
         """One page, read and taken apart: header facts, checksum, values; a damaged one says how."""
         layout = self.layout(item)
-        return page_details(self.storage, layout, query.layer_number(layout.item, layer),
-                            query.time_number(layout, time), page, self.sleep)
+        with _in_memory(self.location):
+            return page_details(self.storage, layout, query.layer_number(layout.item, layer),
+                                query.time_number(layout, time), page, self.sleep)
 
     def sizes(self, progress: Progress | None = None) -> Sizes:
         """Stored bytes of each item and time; see `sizes.read_sizes`."""
         require_readable(self.metadata, self.location)
         layouts = [self.layout(item.name) for item in self.metadata.items]
-        return read_sizes(self.storage, self.metadata, layouts, progress)
+        with _in_memory(self.location):
+            return read_sizes(self.storage, self.metadata, layouts, progress)
 
     def inspect(self) -> Mapping[str, Any]:
         """Everything on Overview, with exactly the keys of `inspect --json` (design 5a); one listing, no page."""
@@ -157,6 +171,16 @@ class Dataset:
 
     def _source(self, item: str, progress: Progress | None) -> query.Source:
         return query.Source(self.storage, self.layout(item), progress, self.sleep)
+
+
+@contextmanager
+def _in_memory(where: str) -> Iterator[None]:
+    """A `StorageError` for what does not fit in memory: too much was asked for, or damaged metadata speaks of it."""
+    try:
+        yield
+    except MemoryError as error:
+        raise StorageError(f"This does not fit in memory: {error}.", where=where,
+                           advice="Ask for a smaller part, or check the dataset.") from error
 
 
 def _require_same(metadata: Metadata, domain: Domain) -> None:

@@ -126,8 +126,7 @@ class _Check:
         """
         suspects: list[ExpectedBlob] = []
         for blob, report in self._reports(checker, checker.expectation.blobs(), fresh=False):
-            pair = checker.expectation.compressed and blob.storage_type == "SingleTimestep"
-            if pair and any(finding.severity == "damage" for finding in report.findings):
+            if self._is_suspect(checker, blob, report):
                 suspects.append(blob)
             else:
                 yield from self._count(report)
@@ -139,10 +138,16 @@ class _Check:
             self._wait(wait)
             again, suspects = suspects, []
             for blob, report in self._reports(checker, iter(again), fresh=True):
-                if number + 1 < len(PAIR_WAITS) and any(part.severity == "damage" for part in report.findings):
+                if number + 1 < len(PAIR_WAITS) and self._is_suspect(checker, blob, report):
                     suspects.append(blob)
                 else:
                     yield from self._count(report)
+
+    @staticmethod
+    def _is_suspect(checker: IndexChecker, blob: ExpectedBlob, report: PagesReport) -> bool:
+        """Whether a blob may be half of a pair that is being written."""
+        pair = checker.expectation.compressed and blob.storage_type == "SingleTimestep"
+        return pair and any(part.severity == "damage" and part.code != codes.BLOB_MISSING for part in report.findings)
 
     def _count(self, report: PagesReport) -> list[Finding]:
         self._pages_checked += report.checked
@@ -166,7 +171,14 @@ class _Check:
         pool = ThreadPoolExecutor(_READERS, "check")
 
         def submit(count: int) -> Iterator[tuple[ExpectedBlob, Future[PagesReport]]]:
-            return ((blob, pool.submit(self._look, checker, blob, fresh)) for blob in islice(blobs, count))
+            return ((blob, look(blob)) for blob in islice(blobs, count))
+
+        def look(blob: ExpectedBlob) -> Future[PagesReport]:
+            if fresh or blob.name in checker.listed:
+                return pool.submit(self._look, checker, blob, fresh)
+            missing: Future[PagesReport] = Future()
+            missing.set_result(self._look(checker, blob, fresh))  # no request: not worth a thread
+            return missing
 
         try:
             pending = deque(submit(_AHEAD))
@@ -193,6 +205,8 @@ class _Check:
                 raise
             except (MdError, OSError) as error:
                 return PagesReport([checker.transient(codes.UNREADABLE, blob, str(error))])
+            except MemoryError:
+                return PagesReport([checker.transient(codes.UNREADABLE, blob, "pages that do not fit in memory")])
         return PagesReport([checker.transient(
             codes.CHANGED, blob, "a blob that changed twice while it was checked")])
 

@@ -122,7 +122,12 @@ class Expectation:
         return int(domain["Nodes" if item.location == "node" else "Elements"])
 
     def page_count(self, item: Item) -> int:
-        """Pages of a slice (TimeSeries: spatial groups), before any memory is taken for them."""
+        """Pages of a slice (TimeSeries: spatial groups, or blocks of them), before any memory is taken for them."""
+        if self.storage_type(item) == "TimeSeries":
+            return max(self._group_count(item), self._values(item) // (self.storage.time_series_block_rows or 1))
+        return self._group_count(item)
+
+    def _group_count(self, item: Item) -> int:
         if self.metadata.kind == "grid":
             rows, columns = self.metadata.shape
             return -(-rows // self.width) * -(-columns // self.width)
@@ -162,11 +167,17 @@ class Expectation:
                 folder = f"{self.metadata.folders[item.name]}/{'L-1' if layer < 0 else f'L{layer:04d}'}"
                 yield from self._layer_blobs(item, layer, folder)
 
+    @cached_property
+    def _keys(self) -> list[str]:
+        """The keys of the first times, which every item and layer has in its names."""
+        return [self.metadata.times.key(t) for t in range(min(len(self.metadata.times), 1 << 16))]
+
     def _layer_blobs(self, item: Item, layer: int, folder: str) -> Iterator[ExpectedBlob]:
         times, storage_type = self.metadata.times, self.storage_type(item)
         if storage_type == "SingleTimestep":
             for t in range(len(times)):
-                yield ExpectedBlob(f"{folder}/{times.key(t)}.dat", item, storage_type, layer, t, t + 1)
+                key = self._keys[t] if t < len(self._keys) else times.key(t)
+                yield ExpectedBlob(f"{folder}/{key}.dat", item, storage_type, layer, t, t + 1)
             return
         starts = range(0, len(times), self.group_size)
         groups = ((g, start, min(start + self.group_size, len(times))) for g, start in enumerate(starts))
@@ -210,9 +221,10 @@ class Expectation:
         """TimeSeries: the least and the most timesteps that a blob's rows hold.
 
         They differ for the last group of a variable step only: an append writes its blobs before it lists its times.
+        (Blocks of LZ4 before version 2 cannot tell how much they hold: their groups are filled.)
         """
         listed, last = blob.stop - blob.start, blob.stop == len(self.metadata.times)
-        if self.storage.fixed_step or not self.compressed:
+        if self.storage.fixed_step or not self.compressed or self._buffer_elements:
             return self.group_size, self.group_size
         return listed, self.group_size if last else listed
 
@@ -243,12 +255,12 @@ class Expectation:
 
     def buffer_bytes(self, size: int) -> int:
         """Bytes of the buffer that LZ4 before version 2 encodes for every page (C4); 0 for others."""
-        if self.storage.compression != "LZ4" or self.version >= 2:
-            return 0
         return min(self._buffer_elements * size, _MOST)
 
     @property
     def _buffer_elements(self) -> int:
+        if self.storage.compression != "LZ4" or self.version >= 2:
+            return 0
         if self.storage.storage_type == "TimeSeries":
             return (self.storage.time_series_block_rows or 1) * self.group_size
         if self.metadata.kind == "grid":

@@ -32,7 +32,7 @@ LOCATIONS: Mapping[str, Location] = {"Cell": "cell", "Node": "node"}
 VALUE_KINDS: Mapping[str, ValueKind] = {"Single": "single", "Vector": "vector", "ZLevel": "zlevel", "Sigma": "sigma"}
 _MAX_INT = 2**31 - 1
 _MAX_CELLS = 2**40
-_MAX_TIMES = 2**26
+_MAX_TIMES = 2**24  # 128 MB of memory that one line of the document may claim
 
 # The fields that this build knows, of each object; others are kept as they stand (V8).
 _TOP = frozenset([
@@ -342,17 +342,32 @@ def _parse_layers(fields: Fields) -> LayerAxis | None:
 def _parse_times(fields: Fields) -> TimeAxis:
     expected = "runs [first, step, count] of strictly increasing microseconds"
     count = fields.integer("Count", 0, _MAX_TIMES)
-    total, parts = 0, []
-    for run in fields.items("Runs"):
+    total, last, runs = 0, -2**62, fields.items("Runs")
+    for run in runs:
         if not isinstance(run, list) or len(run) != 3 or any(type(n) is not int for n in run):
             raise fields.damaged("Runs", expected)
         first, step, length = run
         total += length
-        if length < 1 or total > count or max(abs(first), abs(first + step * (length - 1)), abs(step)) >= 2**62:
+        increasing = first > last and (step > 0 or length == 1)
+        last = first + step * (length - 1)
+        if length < 1 or total > count or not increasing or max(abs(first), abs(last), abs(step)) >= 2**62:
             raise fields.damaged("Runs", f"{expected}, {count} in all")
-        parts.append(first + step * np.arange(length, dtype=np.int64))
-    values = np.concatenate(parts) if parts else np.zeros(0, np.int64)
-    if total != count or bool((np.diff(values) <= 0).any()):
+    if total != count:
         raise fields.damaged("Runs", f"{expected}, {count} in all")
+    try:
+        values = _expanded(runs)
+    except MemoryError:
+        raise fields.damaged("Count", "times that fit in memory") from None
     return TimeAxis(values, fields.choice("Calendar", {name: name for name in CALENDARS}, "standard"),
                     fields.flag("Static", False))
+
+
+def _expanded(runs: list[list[int]]) -> Array:
+    """(times,) int64 of runs [first, step, count], in one array: differences, then their sums."""
+    if not runs:
+        return np.zeros(0, np.int64)
+    first, step, count = np.array(runs, np.int64).T
+    values: Array = np.repeat(step, count)
+    values[0] = first[0]
+    values[np.cumsum(count)[:-1]] = first[1:] - (first + step * (count - 1))[:-1]
+    return np.cumsum(values, out=values)

@@ -96,6 +96,15 @@ def page_width(metadata: Metadata) -> int:
     return (storage.spatial_group_size if series else storage.compressed_mesh_page_size) or MESH_PAGE_SIZE
 
 
+def most_pages(metadata: Metadata) -> int:
+    """Pages of a slice of the item that has most of them (TimeSeries: spatial groups)."""
+    width = page_width(metadata)
+    rows, columns = metadata.shape
+    if metadata.kind == "grid":
+        return -(-rows // width) * -(-columns // width)
+    return max((-(-metadata.values_of(item) // width) for item in metadata.items), default=0)
+
+
 def item_folders(names: Sequence[str], first: int = 0) -> dict[str, str]:
     """{item name: folder}: the ordinal, from `first`, in at least three digits, then what of the name any file system
     takes."""

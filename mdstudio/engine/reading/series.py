@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,13 +47,15 @@ def read_series(tally: Tally, layout: ItemLayout, layer: int, times: range, cell
     values = np.empty((len(times), len(cells)), layout.format.dtype)
     tiles = layout.tiles
     cell_pages = tiles.pages_at(cells[:, 0], cells[:, 1])
-    wanted: list[_Part] = []
-    for page in np.unique(cell_pages):
-        members = np.flatnonzero(cell_pages == page)
-        width = int(tiles.column1[page] - tiles.column0[page])
-        rows = (cells[members, 0] - tiles.row0[page]) * width + cells[members, 1] - tiles.column0[page]
-        groups = range(times.start // layout.group_size, -(-times.stop // layout.group_size))
-        wanted.extend(_Part(int(page), group, members, rows) for group in groups)
+    pages = np.unique(cell_pages)
+    groups = range(times.start // layout.group_size, -(-times.stop // layout.group_size))
+
+    def wanted() -> Iterator[_Part]:
+        for page in pages.tolist():
+            members = np.flatnonzero(cell_pages == page)
+            width = int(tiles.column1[page] - tiles.column0[page])
+            rows = (cells[members, 0] - tiles.row0[page]) * width + cells[members, 1] - tiles.column0[page]
+            yield from (_Part(page, group, members, rows) for group in groups)
 
     def read(part: _Part) -> None:
         start, stop = layout.group_times(part.group)
@@ -62,8 +65,8 @@ def read_series(tally: Tally, layout: ItemLayout, layer: int, times: range, cell
         values[first - times.start:last - times.start, part.members] = found.T
         tally.advance()
 
-    tally.start(len(wanted), "groups")
-    read_all(read, wanted)
+    tally.start(pages.size * len(groups), "groups")
+    read_all(read, wanted())
     return values
 
 

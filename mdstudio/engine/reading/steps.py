@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -144,20 +144,18 @@ def read_series(tally: Tally, layout: ItemLayout, layer: int, times: range, cell
         again(layout, lambda: group(tally, layout, layer, part, wanted, into), tally.sleep)
         tally.advance()
 
-    parts = _time_parts(layout, times)
-    tally.start(len(parts), "groups")
-    read_all(read, parts)
+    tally.start(-(-times.stop // layout.group_size) - times.start // layout.group_size, "groups")
+    read_all(read, _time_parts(layout, times))
     return values
 
 
-def _time_parts(layout: ItemLayout, times: range) -> list[range]:
+def _time_parts(layout: ItemLayout, times: range) -> Iterator[range]:
     """The times of each group that is asked for."""
-    parts, start = [], times.start
+    start = times.start
     while start < times.stop:
         stop = min((start // layout.group_size + 1) * layout.group_size, times.stop)
-        parts.append(range(start, stop))
+        yield range(start, stop)
         start = stop
-    return parts
 
 
 class _Cells:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
+from itertools import chain, islice
 
 from mdstudio.engine.processors import available_processors
 
 READERS = 8  # requests that wait at once
 DECODERS = min(4, available_processors())
+_AHEAD = 256  # parts handed to the threads before their results are taken: the first error ends the rest
 
 
 @cache
@@ -24,10 +27,11 @@ def _decoders() -> ThreadPoolExecutor:
 
 def read_all[S, T](job: Callable[[S], T], parts: Iterable[S]) -> list[T]:
     """The results of a job for each part, in order; several at once where there is more than one."""
-    parts = list(parts)
-    if len(parts) < 2:
-        return [job(part) for part in parts]
-    return _all(_readers(), job, parts)
+    rest = iter(parts)
+    first = list(islice(rest, 2))
+    if len(first) < 2:
+        return [job(part) for part in first]
+    return _all(_readers(), job, chain(first, rest))
 
 
 def decode_all[S](job: Callable[[S], None], parts: list[S]) -> None:
@@ -36,13 +40,17 @@ def decode_all[S](job: Callable[[S], None], parts: list[S]) -> None:
         for part in parts:
             job(part)
         return
-    _all(_decoders(), job, parts)
+    _all(_decoders(), job, iter(parts))
 
 
-def _all[S, T](pool: ThreadPoolExecutor, job: Callable[[S], T], parts: list[S]) -> list[T]:
-    futures = [pool.submit(job, part) for part in parts]
+def _all[S, T](pool: ThreadPoolExecutor, job: Callable[[S], T], parts: Iterator[S]) -> list[T]:
+    results: list[T] = []
+    pending: deque[Future[T]] = deque(pool.submit(job, part) for part in islice(parts, _AHEAD))
     try:
-        return [future.result() for future in futures]
+        while pending:
+            results.append(pending.popleft().result())
+            pending.extend(pool.submit(job, part) for part in islice(parts, 1))
     finally:
-        for future in futures:
+        for future in pending:
             future.cancel()
+    return results
