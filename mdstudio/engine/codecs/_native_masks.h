@@ -15,8 +15,13 @@ ALWAYS_INLINE int is_masked(const uint8_t *bitmap, size_t i)
         const X *x = (const X *)src;                                                                                  \
         X p = (X)pattern;                                                                                             \
         size_t count = 0;                                                                                             \
-        for (size_t i = 0; i < n; i++)                                                                                \
-            count += x[i] == p;                                                                                       \
+        for (size_t at = 0; at < n; at += 128) { /* few enough for a sum in the elements' own width: it vectorises */ \
+            size_t m = smaller(128, n - at);                                                                          \
+            X here = 0;                                                                                               \
+            for (size_t i = 0; i < m; i++)                                                                            \
+                here = (X)(here + (x[at + i] == p));                                                                  \
+            count += here;                                                                                            \
+        }                                                                                                             \
         return count;                                                                                                 \
     }                                                                                                                 \
     static size_t mask_make_##N(const void *src, size_t n, uint64_t pattern, uint8_t *bitmap)                         \

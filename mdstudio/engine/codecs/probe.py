@@ -18,12 +18,13 @@ class ProbeState:
     on who encodes. Constant and nearly all-masked tiles neither compete nor count.
     """
 
-    __slots__ = ("lattices", "reference", "since", "winner")
+    __slots__ = ("lattices", "reference", "since", "strays", "winner")
 
     def __init__(self) -> None:
         self.winner: Transform | None = None
         self.reference = 0.0
         self.since = 0
+        self.strays = 0
         self.lattices = Lattices()
 
     def kept(self) -> Transform | None:
@@ -35,11 +36,11 @@ class ProbeState:
         """Whether the winner compresses a tile more than 15 % + 1 point worse than its reference tile."""
         return ratio > self.reference * 1.15 + 0.01
 
-    def won(self, transform: Transform, ratio: float) -> None:
+    def won(self, transform: Transform, ratio: float, strays: int) -> None:
         """Keep the winner of a competition, with its ratio (stored / raw) on that tile as the reference."""
-        self.winner, self.reference, self.since = transform, ratio, 0
+        self.winner, self.reference, self.since, self.strays = transform, ratio, 0, strays
 
-    def refitted(self, hint: Hint | None) -> None:
-        """Keep the winner with the lattice that served instead of its own."""
+    def refitted(self, hint: Hint | None, strays: int) -> None:
+        """Keep the winner with the lattice that served instead of its own, and how many elements it did not give."""
         if self.winner is not None and self.winner.hint != hint:
-            self.winner = replace(self.winner, hint=hint)
+            self.winner, self.strays = replace(self.winner, hint=hint), strays

@@ -28,7 +28,7 @@ class Lattices:
 
     hints: list[Hint] = field(default_factory=list)
     support: Array | None = None
-    budget: Budget = field(default_factory=lambda: Budget(4 * TESTS))
+    budget: Budget = field(default_factory=lambda: Budget(2 * TESTS))
 
     def keep(self, hint: Hint) -> None:
         """The lattice that served last, first."""

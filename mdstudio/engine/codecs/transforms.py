@@ -183,13 +183,10 @@ class Tile:
             count = kernels.mask_count(self.bits, self.size, pattern) if pattern is not None else 0
             if pattern is not None and count:
                 return pattern, count
-        if self.kind == 2:
-            values = self.bits.view(name)
-            nans = np.flatnonzero(np.isnan(values))
-            if nans.size:
-                pattern = int(self.bits[nans[0]])
-                return pattern, kernels.mask_count(self.bits, self.size, pattern)
         ends = (_bits_of_key(self.low, self.size, self.kind), _bits_of_key(self.high, self.size, self.kind))
+        if self.kind == 2 and np.isnan(np.array(ends, dtype=self.bits.dtype).view(name)).any():  # NaN sort at the ends
+            pattern = int(self.bits[int(np.argmax(np.isnan(self.bits.view(name))))])
+            return pattern, kernels.mask_count(self.bits, self.size, pattern)
         best = max(((kernels.mask_count(self.bits, self.size, p), -i, p) for i, p in enumerate((0, *ends))))
         return (best[2], best[0]) if best[0] * 8 >= self.count else (0, 0)
 
