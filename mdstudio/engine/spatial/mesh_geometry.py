@@ -12,7 +12,7 @@ from mdstudio.engine.model import Array, MeshDomain
 from mdstudio.engine.requests import Bbox
 from mdstudio.engine.spatial.area import empty_reason, envelopes, query_area
 from mdstudio.engine.spatial.corners import cell_corners
-from mdstudio.engine.spatial.mesh_index import element_centres
+from mdstudio.engine.spatial.mesh_index import element_centres, on_pole
 from mdstudio.engine.spatial.nearest import NearestPlace, in_space
 from mdstudio.engine.spatial.tree import RunTree, first_holding, walk
 
@@ -53,7 +53,8 @@ class MeshGeometry:
 
     def corners(self, elements: Array) -> tuple[Array, Array]:
         """(n, k) float64 x and y of the corners of elements in turn, the last one again where there are fewer than k;
-        longitudes within half a turn of the first. An element around a pole is the cap that it covers."""
+        longitudes within half a turn of the first. An element around a pole is the cap that it covers; one with a
+        corner on a pole goes along the pole from the longitude of the corner before it to that of the corner after."""
         domain = self.domain
         nodes = domain.element_nodes[elements]
         if self.wraps and nodes.shape[1] == 3:
@@ -61,6 +62,8 @@ class MeshGeometry:
         for k in range(3, nodes.shape[1]):
             nodes[:, k] = np.where(nodes[:, k] < 0, nodes[:, k - 1], nodes[:, k])
         x, y = domain.node_x[nodes].astype(np.float64), domain.node_y[nodes].astype(np.float64)
+        if self.wraps and (poles := on_pole(y)).any():
+            x, y = _along_poles(x, y, poles)
         return cell_corners(x, y, x[:, 0], self.wraps)
 
     @cached_property
@@ -145,3 +148,18 @@ class MeshGeometry:
         apart[nodes < 0] = np.inf
         found = nodes[np.arange(len(nodes)), np.argmin(apart, axis=1)]
         return np.where(np.asarray(elements) < 0, -1, found)
+
+
+def _along_poles(x: Array, y: Array, poles: Array) -> tuple[Array, Array]:
+    """Rings (n, k) with every corner on a pole made two, at the longitudes of the corners before and after it, and the
+    last corner repeated up to the longest ring. Few elements have one: they are taken one by one."""
+    rings = {}
+    for i in np.flatnonzero(poles.any(axis=1)).tolist():
+        corners = list(dict.fromkeys(zip(x[i].tolist(), y[i].tolist(), poles[i].tolist(), strict=True)))
+        rings[i] = [(beside[0], at[1]) for k, at in enumerate(corners)
+                    for beside in ((corners[k - 1], corners[(k + 1) % len(corners)]) if at[2] else (at,))]
+    more = max(0, max(len(ring) for ring in rings.values()) - x.shape[1])
+    x, y = (np.concatenate([part, *[part[:, -1:]] * more], axis=1) for part in (x, y))
+    for i, ring in rings.items():
+        x[i], y[i] = np.array(ring + ring[-1:] * (x.shape[1] - len(ring))).T
+    return x, y

@@ -87,17 +87,24 @@ def zlevel_paged_nodes(domain: MeshDomain) -> int:
 
 
 def element_centres(x: Array, y: Array, corners: Array, geographic: bool) -> tuple[Array, Array]:
-    """(n,) float64 means of the corners (n, k) of elements, longitudes beside their first corner."""
+    """(n,) float64 means of the corners (n, k) of elements, longitudes beside their first corner; a corner on a pole,
+    which is at every longitude, counts for the latitude alone."""
     used = corners >= 0
-    count = used.sum(axis=1)
-    first = x[corners[:, 0]].astype(np.float64)
+    counted = used & ~on_pole(y)[corners] if geographic else used
+    first = x[corners[np.arange(len(corners)), np.argmax(counted, axis=1)]].astype(np.float64)
     sum_x, sum_y = np.zeros(len(corners)), np.zeros(len(corners))
     for k in range(corners.shape[1]):
-        at, here = corners[:, k], used[:, k]
+        at = corners[:, k]
         step = x[at] - first
-        sum_x += np.where(here, half_turn(step) if geographic else step, 0.0)
-        sum_y += np.where(here, y[at], 0.0)
-    return first + sum_x / count, sum_y / count
+        sum_x += np.where(counted[:, k], half_turn(step) if geographic else step, 0.0)
+        sum_y += np.where(used[:, k], y[at], 0.0)
+    return first + sum_x / np.maximum(counted.sum(axis=1), 1), sum_y / used.sum(axis=1)
+
+
+def on_pole(latitude: Array) -> Array:
+    """bool: latitudes that are a pole, those computed from radians in float32 too."""
+    found: Array = np.abs(latitude) > 90 - 1e-5
+    return found
 
 
 def hilbert(column: Array, row: Array, bits: int) -> Array:
