@@ -93,9 +93,6 @@ def test_a_whole_recipe_needs_no_other_word(waves: Path, tmp_path: Path, run: Ru
     (["--workers", "0"], "'workers'"),
     (["--items", ""], "--items names no item"),
     (["--workers", "many"], "invalid int value"),
-    (["--append"], "next release"),
-    (["--update"], "next release"),
-    (["--replace"], "later release"),
     (["--no-such-option"], "--no-such-option"),
 ])
 def test_a_wrong_word_is_a_usage_error_of_one_line_and_writes_nothing(

@@ -19,7 +19,7 @@ FULL = Recipe(
     reader_parameters={"DoubleAsFloat": True},
     items=("swh", "mwd,old"),
     grid="rho",
-    replace=True,
+    mode="replace",
     workers=2,
 )
 SAS = "https://acc.blob.core.windows.net/box/waves?sv=2024&sig=SECRET%3D"
