@@ -69,9 +69,17 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message[:1].upper()}{message[1:].rstrip('.')}.", advice=advice)
 
 
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Room for the longest command beside what it does: argparse reckons without the indent of commands."""
+
+    def add_argument(self, action: argparse.Action) -> None:
+        super().add_argument(action)
+        self._action_max_length = max(self._action_max_length, 4 + max(map(len, COMMANDS)))
+
+
 def _parser() -> Parser:
     parser = Parser(
-        prog="mdstudio", formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
+        prog="mdstudio", formatter_class=_Help, allow_abbrev=False,
         description="Stores, shows and checks multidimensional environmental data: grids over time, as tiles that\n"
                     "a map or a time series reads at once. Without a command the window opens, at LOCATION if given.",
         epilog="A location is a path, az://account/container/prefix or https://...blob...?sas; the connection string\n"
