@@ -35,7 +35,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if out.json:
         out.document(facts)
     else:
-        inspect.print_facts(out, facts, dataset.metadata.shape)
+        inspect.print_facts(out, facts, inspect.extent(dataset.metadata))
     return 0
 
 

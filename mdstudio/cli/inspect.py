@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mdstudio.cli.opening import open_dataset
 from mdstudio.cli.output import Output, counted, number, size
+
+if TYPE_CHECKING:
+    from mdstudio.engine.layout.metadata import Metadata
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -23,7 +26,6 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-
     dataset = open_dataset(args.dataset)
     facts = dict(dataset.inspect())
     if args.pages:
@@ -33,18 +35,26 @@ def run(args: argparse.Namespace, out: Output) -> int:
     elif args.pages:
         _print_pages(out, facts["pages"])
     else:
-        print_facts(out, facts, (dataset.metadata.shape[0], dataset.metadata.shape[1]))
+        print_facts(out, facts, extent(dataset.metadata))
     return 0
 
 
-def print_facts(out: Output, facts: Mapping[str, Any], shape: tuple[int, int]) -> None:
+def extent(metadata: Metadata) -> str:
+    """How large a grid or mesh is."""
+    if metadata.kind == "grid":
+        return f"{metadata.shape[0]:,} x {metadata.shape[1]:,} cells"
+    sigma = f", {metadata.element3d_count:,} 3-D elements in sigma layers" if metadata.sigma else ""
+    return f"{counted(metadata.cells, 'element')}, {counted(metadata.nodes, 'node')}{sigma}"
+
+
+def print_facts(out: Output, facts: Mapping[str, Any], extent: str) -> None:
     """The Overview for a person."""
     times = facts["times"]
     out.title(str(facts["location"]))
     span = f", {times['first']} to {times['last']}" if times["first"] else ""
     calendar = f" ({times['calendar']})" if times["calendar"] not in ("standard", "proleptic_gregorian") else ""
     out.facts([
-        ("Kind", f"{facts['kind']}, {shape[0]:,} x {shape[1]:,} cells"),
+        ("Kind", f"{facts['kind']}, {extent}"),
         ("Times", f"{counted(times['count'], 'time')}{span}{calendar}"),
         ("Storage type", facts["storage_type"]),
         ("Compression", facts["compression"]),
@@ -53,7 +63,7 @@ def print_facts(out: Output, facts: Mapping[str, Any], shape: tuple[int, int]) -
         ("Grid tile width", _text(facts["grid_tile_width"], "cells")),
         ("Mesh page size", _text(facts["compressed_mesh_page_size"], "elements")),
         ("Series block rows", _text(facts["time_series_block_rows"])),
-        ("Spatial group size", _text(facts["spatial_group_size"], "cells")),
+        ("Spatial group size", _text(facts["spatial_group_size"], "cells" if facts["kind"] == "grid" else "elements")),
         ("Schema version", _text(facts["schema_version"])),
         ("Size", f"{size(facts['stored_bytes'])} stored, {size(facts['raw_bytes'])} raw"
                  f"{_ratio(facts['ratio'], ', ratio ')}"),

@@ -10,11 +10,12 @@ import numpy as np
 from mdstudio.cli.opening import open_dataset
 from mdstudio.cli.output import Output, counted, number, size
 from mdstudio.cli.progress import shown_progress
-from mdstudio.cli.select import bbox, layer_index, point, points_of_csv, time_range
+from mdstudio.cli.select import bbox, layer_index, point, points_of_csv, polygon, time_range
 from mdstudio.engine.errors import UsageError
 from mdstudio.targets.files import format_of
 
 if TYPE_CHECKING:
+    from mdstudio.engine.model import Item
     from mdstudio.engine.requests import Explain
 
 MAP_FORMATS = (".npz", ".csv", ".nc")
@@ -27,12 +28,16 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
                                  description="Takes a map or time series out of a dataset.")
     kinds = parser.add_subparsers(metavar="map|series", required=True, parser_class=type(parser))
     one = kinds.add_parser("map", parents=[common], help="one layer of one item at one time",
-                           description="One layer of one item at one time: the whole slice or a rectangle of it.")
+                           description="One layer of one item at one time: the whole slice, or the cells or elements\n"
+                                       "that a rectangle or polygon touches.")
     _common(one)
     one.add_argument("--time", default="#0",
                      help="an ISO 8601 time, or an index: '#0' the first, '#-1' the last (%(default)s)")
-    one.add_argument("--bbox", type=bbox, metavar="X0,Y0,X1,Y1",
-                     help="a rectangle in the dataset's coordinates (the whole slice)")
+    area = one.add_mutually_exclusive_group()
+    area.add_argument("--bbox", type=bbox, metavar="X0,Y0,X1,Y1",
+                      help="a rectangle in the dataset's coordinates (the whole slice)")
+    area.add_argument("--polygon", type=polygon, default="", metavar="WKT",
+                      help="a POLYGON or MULTIPOLYGON in the dataset's coordinates, as WKT or as @FILE that holds it")
     one.add_argument("--out", metavar="FILE", help=f"write to a file: {', '.join(MAP_FORMATS)}")
     one.set_defaults(run=run_map)
     series = kinds.add_parser("series", parents=[common], help="values at points over time",
@@ -65,14 +70,14 @@ def run_map(args: argparse.Namespace, out: Output) -> int:
     time = dataset.metadata.times.find(args.time)
     layer = None if args.layer is None else layer_index(item, args.layer)
     with shown_progress(args, "Reading") as progress:
-        result = dataset.map(MapRequest(item.name, time, layer, args.bbox), progress)
+        result = dataset.map(MapRequest(item.name, time, layer, args.bbox, args.polygon), progress)
     if args.out:
         write_map(args.out, ending, result, dataset)
     finite = result.values[np.isfinite(result.values)]
-    document = {
+    document: dict[str, Any] = {
         "dataset": dataset.location, "item": item.name, "unit": item.unit, "time": dataset.metadata.times.text(time),
         "layer": (layer or 0) if item.layers else None,
-        "rows": result.stored.shape[0], "columns": result.stored.shape[1],
+        "rows": result.rows.size, "columns": result.columns.size,
         "cells": int(result.mask.sum()), "valid": int(finite.size),
         "min": float(finite.min()) if finite.size else None, "max": float(finite.max()) if finite.size else None,
         "mean": float(finite.mean()) if finite.size else None,
@@ -84,9 +89,11 @@ def run_map(args: argparse.Namespace, out: Output) -> int:
     out.title(f"{item.name}{_time(document['time'])}{_layer(item, document['layer'])}")
     if result.empty_reason:
         out.text(f"  No cells: {result.empty_reason}")
+    what = places(item, dataset.metadata.kind)
+    across = "" if dataset.metadata.kind == "mesh" else f" x {document['columns']:,}"
     out.facts([
-        ("Cells", f"{document['cells']:,} of {document['rows']:,} x {document['columns']:,}, "
-                  f"{finite.size:,} with data"),
+        (what.capitalize(), f"{document['cells']:,} of {document['rows']:,}{across}, {finite.size:,} "
+                            f"{'values' if item.components > 1 else 'with data'}"),
         ("Range", f"{number(document['min'])} to {number(document['max'])} {item.unit}, "
                   f"mean {number(document['mean'])}" if finite.size else "no data"),
         ("Written", args.out or ""),
@@ -113,7 +120,7 @@ def run_series(args: argparse.Namespace, out: Output) -> int:
         write_series(args.out, ending, result)
     layer = (layer or 0) if item.layers else None
     if out.json:
-        cells = [None if row < 0 else [int(row), int(column)] for row, column in result.cells]
+        cells = [None if cell[0] < 0 else cell for cell in result.cells.tolist()]
         document = {
             "dataset": dataset.location, "item": item.name, "unit": item.unit, "layer": layer,
             "points": [{"x": p[0], "y": p[1], "cell": cell, "cell_x": result.x[i], "cell_y": result.y[i]}
@@ -125,20 +132,35 @@ def run_series(args: argparse.Namespace, out: Output) -> int:
     out.title(f"{item.name}{f' [{item.unit}]' if item.unit else ''}{_layer(item, layer)}")
     outside = [f"{p[0]:g},{p[1]:g}" for p, cell in zip(points, result.cells, strict=True) if cell[0] < 0]
     if outside:
-        out.text(f"  Outside the grid: {'; '.join(outside)}")
+        out.text(f"  Outside the {dataset.metadata.kind}: {'; '.join(outside)}")
     if len(outside) < len(points) <= MOST_CELLS:
-        out.facts([(f"{p[0]:g},{p[1]:g}", f"cell at {x:g},{y:g} (row {row}, column {column})")
-                   for p, x, y, (row, column) in zip(points, result.x, result.y, result.cells, strict=True)
-                   if row >= 0])
+        what = places(item, dataset.metadata.kind)
+        out.facts([(f"{p[0]:g},{p[1]:g}", f"{what.removesuffix('s')} at {x:g},{y:g} ({_numbered(cell)})")
+                   for p, x, y, cell in zip(points, result.x, result.y, result.cells.tolist(), strict=True)
+                   if cell[0] >= 0])
     if args.out:
         out.facts([("Times", f"{len(result.times):,}"), ("Points", f"{len(points):,}"), ("Written", args.out)])
     elif len(outside) < len(points):
         out.table(("Time", *(f">{x:g},{y:g}" for x, y in points)),
-                  [(time or "-", *(number(float(v)) if np.isfinite(v) else "" for v in row))
-                   for time, row in zip(result.times.texts(), result.values, strict=True)])
+                  [(time or "-", *map(_value, row)) for time, row in zip(result.times.texts(), result.values,
+                                                                         strict=True)])
     if args.explain:
         out.facts(_explain_facts(result.explain))
     return 0
+
+
+def places(item: Item, kind: str) -> str:
+    """What the values of an item belong to."""
+    return "cells" if kind == "grid" else "nodes" if item.location == "node" else "elements"
+
+
+def _numbered(cell: list[int]) -> str:
+    return f"row {cell[0]}, column {cell[1]}" if len(cell) == 2 else f"number {cell[0]}"
+
+
+def _value(value: Any) -> str:
+    """One value, or the components of a vector."""
+    return " ".join(number(float(v)) if np.isfinite(v) else "" for v in np.atleast_1d(value))
 
 
 def _explain(explain: Explain) -> dict[str, int]:

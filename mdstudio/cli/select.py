@@ -75,6 +75,18 @@ def bbox(text: str) -> Bbox:
     return x0, y0, x1, y1
 
 
+def polygon(text: str) -> str:
+    """WKT of a POLYGON or MULTIPOLYGON, or `@FILE` that holds it; what it says is checked when it is used."""
+    if not text.startswith("@"):
+        return text
+    try:
+        return Path(text[1:]).read_text(encoding="utf-8-sig").strip()
+    except FileNotFoundError:
+        raise NotFoundError("The file of the polygon is not there.", where=text[1:]) from None
+    except UnicodeDecodeError:
+        raise UsageError("The file of the polygon is no text.", where=text[1:]) from None
+
+
 def point(text: str) -> tuple[float, float]:
     """`x,y`."""
     x, y = _numbers(text, 2, "a point", "x,y such as 3.5,52.1")

@@ -26,13 +26,13 @@ CHUNK_SIDE = 512  # cells of a chunk of a map
 
 def write_grid_items(frame: Frame, domain: GridDomain, layers: Layers, items: Sequence[Item]) -> None:
     """The coordinates and every item."""
-    place = _write_grid(frame.file, frame.names, domain)
+    place = write_grid(frame.file, frame.names, domain)
     for item in items:
         _write_item(frame, domain, place, layers, item)
 
 
 @dataclass(frozen=True)
-class _Place:
+class Place:
     """Names of the dimensions of a grid, and what its data variables say of it."""
 
     y_dim: str
@@ -47,7 +47,7 @@ _STANDARD = {
 }
 
 
-def _write_grid(file: Any, names: Names, domain: GridDomain) -> _Place:
+def write_grid(file: Any, names: Names, domain: GridDomain) -> Place:
     own = domain.coordinate_attributes
     plane = _plane_names(domain)
     flat = domain.kind != "curvilinear"
@@ -79,7 +79,7 @@ def _write_grid(file: Any, names: Names, domain: GridDomain) -> _Place:
     if mapping:
         attributes["grid_mapping"] = names.take("crs")
         set_attributes(file.createVariable(attributes["grid_mapping"], "i4", fill_value=False), mapping, PACKING)
-    return _Place(y_dim, x_dim, attributes)
+    return Place(y_dim, x_dim, attributes)
 
 
 def _plane_names(domain: GridDomain) -> tuple[str, str]:
@@ -115,7 +115,7 @@ def _with_bounds(file: Any, names: Names, name: str, dims: tuple[str, ...], valu
     coordinate(file, bounds_name, (*dims, corner), bounds, {})
 
 
-def _write_item(frame: Frame, domain: GridDomain, place: _Place, layers: Layers, item: Item) -> None:
+def _write_item(frame: Frame, domain: GridDomain, place: Place, layers: Layers, item: Item) -> None:
     """One data variable, block by block."""
     cut = _Cut.of(frame, item, domain.rows, domain.columns)
     shape = (cut.chunk_times, cut.chunk_rows, cut.chunk_columns)

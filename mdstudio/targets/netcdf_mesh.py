@@ -18,7 +18,7 @@ NO_NODE = -1
 
 
 @dataclass(frozen=True)
-class _Mesh:
+class Mesh:
     """Names of the mesh's dimensions and of its topology variable."""
 
     topology: str
@@ -29,7 +29,7 @@ class _Mesh:
 def write_mesh_items(frame: Frame, domain: MeshDomain, layers: Layers, items: Sequence[Item]) -> None:
     """The topology and every item. Items of elements lie on the faces, those of nodes (z-levels too) on the nodes;
     sigma items have a layer dimension counted from the bottom, with the fill value above elements of fewer layers."""
-    mesh = _write_topology(frame, domain)
+    mesh = write_topology(frame, domain)
     for item in items:
         if item.layers_together:
             _write_layers_together(frame, domain, mesh, layers, item)
@@ -37,12 +37,12 @@ def write_mesh_items(frame: Frame, domain: MeshDomain, layers: Layers, items: Se
             _write_slices(frame, domain, mesh, layers, item)
 
 
-def _write_topology(frame: Frame, domain: MeshDomain) -> _Mesh:
+def write_topology(frame: Frame, domain: MeshDomain) -> Mesh:
     file, names = frame.file, frame.names
     topology = names.take("mesh2d")
     parts = {part: names.take(f"{topology}_{part}") for part in (
         "nFaces", "nNodes", "nMax_face_nodes", "node_x", "node_y", "face_nodes")}
-    mesh = _Mesh(topology, parts["nFaces"], parts["nNodes"])
+    mesh = Mesh(topology, parts["nFaces"], parts["nNodes"])
     file.createDimension(mesh.faces, domain.elements)
     file.createDimension(mesh.nodes, domain.nodes)
     file.createDimension(parts["nMax_face_nodes"], domain.element_nodes.shape[1])
@@ -75,7 +75,7 @@ def _write_topology(frame: Frame, domain: MeshDomain) -> _Mesh:
     return mesh
 
 
-def _node_variable(frame: Frame, domain: MeshDomain, mesh: _Mesh, name: str, values: Array, attributes: dict[str, str]
+def _node_variable(frame: Frame, domain: MeshDomain, mesh: Mesh, name: str, values: Array, attributes: dict[str, str]
                    ) -> None:
     variable = frame.file.createVariable(name, values.dtype.newbyteorder("="), (mesh.nodes,), zlib=True, complevel=4,
                                          fill_value=False)
@@ -83,7 +83,7 @@ def _node_variable(frame: Frame, domain: MeshDomain, mesh: _Mesh, name: str, val
     variable[:] = _in_source_order(values, domain.node_number)
 
 
-def _write_corners(frame: Frame, domain: MeshDomain, mesh: _Mesh, name: str, corner: str) -> None:
+def _write_corners(frame: Frame, domain: MeshDomain, mesh: Mesh, name: str, corner: str) -> None:
     """The corners of every face as numbers of nodes, from 0."""
     variable = frame.file.createVariable(name, "i4", (mesh.faces, corner), zlib=True, complevel=4, fill_value=NO_NODE)
     set_attributes(variable, {"cf_role": "face_node_connectivity", "start_index": np.int32(0)})
@@ -99,7 +99,7 @@ def _in_source_order(values: Array, numbers: Array) -> Array:
     return out
 
 
-def _variable(frame: Frame, domain: MeshDomain, mesh: _Mesh, layers: Layers, item: Item, times: int) -> Any:
+def _variable(frame: Frame, domain: MeshDomain, mesh: Mesh, layers: Layers, item: Item, times: int) -> Any:
     of_nodes = item.location == "node" or item.value_kind == "zlevel"
     dim, count = (mesh.nodes, domain.nodes) if of_nodes else (mesh.faces, domain.elements)
     attributes = {"mesh": mesh.topology, "location": "node" if of_nodes else "face"}
@@ -111,7 +111,7 @@ def _steps(frame: Frame, slice_bytes: int, group: int) -> list[slice]:
     return list(ranges(frame.start, frame.stop, group, max(1, BLOCK_BYTES // slice_bytes)))
 
 
-def _write_slices(frame: Frame, domain: MeshDomain, mesh: _Mesh, layers: Layers, item: Item) -> None:
+def _write_slices(frame: Frame, domain: MeshDomain, mesh: Mesh, layers: Layers, item: Item) -> None:
     """Items whose layers lie apart: whole slices, as many times of a group as fit."""
     layout = frame.dataset.layout(item.name)
     n = layout.tiles.columns
@@ -128,7 +128,7 @@ def _write_slices(frame: Frame, domain: MeshDomain, mesh: _Mesh, layers: Layers,
             frame.progress.advance(stored.nbytes)
 
 
-def _write_layers_together(frame: Frame, domain: MeshDomain, mesh: _Mesh, layers: Layers, item: Item) -> None:
+def _write_layers_together(frame: Frame, domain: MeshDomain, mesh: Mesh, layers: Layers, item: Item) -> None:
     """z-level and sigma items: one stored slice holds all layers of a time."""
     layout = frame.dataset.layout(item.name)
     n = layout.tiles.columns
