@@ -67,10 +67,9 @@ def fill_value(item: Item) -> Any:
 def packing_attributes(item: Item) -> dict[str, Any]:
     """Scale, offset, further missing values and the valid range, each of the type that CF asks for."""
     found: dict[str, Any] = {}
-    if item.scale is not None or item.offset is not None:
-        decoded = np.dtype(item.decoded).type
-        found |= {"scale_factor": decoded(1.0 if item.scale is None else item.scale),
-                  "add_offset": decoded(item.offset or 0.0)}
+    for name, number in (("scale_factor", item.scale), ("add_offset", item.offset)):
+        if number is not None:
+            found[name] = np.dtype(item.decoded).type(number)
     missing = [value for value in (_held(part, item.numpy) for part in item.missing) if value is not None]
     if missing:
         found["missing_value"] = missing[0] if len(missing) == 1 else np.array(missing, item.numpy)
@@ -102,10 +101,12 @@ def time_coordinate(times: TimeAxis, attributes: Mapping[str, Any]) -> tuple[Arr
     finest = [name for name, _ in _STEPS].index(step)
     unit, size = next((name, size) for name, size in _STEPS[finest:] if not (offsets % size).any())
     kept = {"standard_name": "time", "axis": "T"} | dict(attributes)
+    if kept["standard_name"] != "time":  # the times were made of a reference time and what it is the reference of
+        kept.pop("long_name", None)
     for dropped in NAMING | PACKING:
         kept.pop(dropped, None)
     values: Array = offsets // size
-    return values, kept | {"units": f"{unit} since {date}", "calendar": times.calendar}
+    return values, kept | {"standard_name": "time", "units": f"{unit} since {date}", "calendar": times.calendar}
 
 
 def _reference(units: str, calendar: str) -> tuple[str, str, int]:

@@ -236,6 +236,21 @@ def test_data_without_times_has_no_time(tmp_path: Path) -> None:
         assert "time" not in file.dimensions
 
 
+def test_a_scale_alone_stays_alone(tmp_path: Path) -> None:
+    values = smooth(1, 1, 4, 5)
+    items = item("s", values, scale=0.5), item("o", values, offset=2.0)
+    made = make(tmp_path / "d", {"s": values, "o": values}, item_storage("MultiTimestep"), items)
+    export_netcdf(made, str(tmp_path / "out.nc"))
+    with netCDF4.Dataset(tmp_path / "out.nc") as file:
+        assert (file["s"].ncattrs(), file["o"].ncattrs()) == (["scale_factor"], ["add_offset"])
+
+
+def test_times_made_of_a_reference_time_are_called_times() -> None:
+    told = {"standard_name": "forecast_reference_time", "long_name": "reference", "units": "hours since 1970-01-01"}
+    assert time_coordinate(TimeAxis(np.array([HOUR])), told)[1] == {
+        "standard_name": "time", "axis": "T", "units": "hours since 1970-01-01", "calendar": "standard"}
+
+
 @pytest.mark.parametrize("no_data", [0.5, 1000, float("nan")])
 def test_a_no_data_value_that_the_type_cannot_hold_is_left_out(tmp_path: Path, no_data: float) -> None:
     values = smooth(1, 1, 4, 5, "uint8")
