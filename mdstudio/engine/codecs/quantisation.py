@@ -18,6 +18,7 @@ from itertools import chain
 import numpy as np
 
 from mdstudio.engine.codecs.block import MAX_ESCAPES
+from mdstudio.engine.codecs.kernels import kernels
 from mdstudio.engine.codecs.lattice_fit import Strip, integers_of, residual_of, step_of, strip_of
 from mdstudio.engine.codecs.lattice_path import TESTS, rounding_paths
 from mdstudio.engine.codecs.nice_numbers import shortest_decimal, simplest_binary
@@ -28,6 +29,7 @@ FEWEST = 8  # distinct values below which a dictionary does as well
 SUPPORT = 64
 _RUN = 64
 _PROFILE = {4: (0.0, 0.5, 4.0), 8: (1.0, 16.0)}  # how far rounded products may lie off, in units in the last place
+_OFF = 0.02  # of a step
 _LARGEST, _SMALLEST = 1e30, 1e-30  # no product of halves overflows or loses bits in between
 _DECIMAL_SCALES = range(-10, 23)  # of GRIB
 
@@ -69,6 +71,9 @@ def search(
     found = _solve(_peeled(u), 0, verify, known, budget)
     if found is None and FEWEST <= np.count_nonzero(counts > 1) < u.size:  # without what may be strays
         found = _solve(_peeled(u[counts > 1]), MAX_ESCAPES, verify, known, budget)
+        strays = _strays(u, found.hint) if found is not None else u[:0]
+        if strays.size:  # once more by all values but those
+            found = _solve(_peeled(np.delete(u, strays)), strays.size, verify, known, budget) or found
     return found
 
 
@@ -158,6 +163,19 @@ def _solve(values: Array, strays: int, verify: Verify, known: int, budget: Budge
         if hint is not None:
             return Found(hint, _support(values, strip, half))
     return None
+
+
+def _strays(u: Array, hint: Hint) -> Array:
+    """Which values lie off a lattice, not only beside one of its points by their rounding."""
+    k, escapes = np.empty(u.size, dtype=np.int64), np.empty(MAX_ESCAPES, dtype=np.uint32)
+    bits = u.view(f"u{u.itemsize}")
+    _, _, count = kernels.lattice_map(
+        bits, u.itemsize, hint.arithmetic, hint.scale, hint.offset, hint.factor, k, escapes, MAX_ESCAPES
+    )
+    missed = escapes[: max(count, 0)]
+    step = hint.factor / hint.scale if hint.arithmetic == 3 else hint.factor * hint.scale
+    times = (u[missed].astype(np.float64) - hint.factor * hint.offset) / step
+    return missed[np.abs(times - np.rint(times)) > _OFF]
 
 
 def _best(hints: Iterator[Hint], verify: Verify, strays: int) -> Hint | None:
