@@ -104,7 +104,7 @@ def run_map(args: argparse.Namespace, out: Output) -> int:
 
 def run_series(args: argparse.Namespace, out: Output) -> int:
     from mdstudio.engine.requests import SeriesRequest
-    from mdstudio.targets.results import write_series
+    from mdstudio.targets.results import in_source, write_series
 
     ending = format_of(args.out, SERIES_FORMATS) if args.out else ""
     points = (*args.point, *(points_of_csv(args.points) if args.points else ()))
@@ -117,10 +117,10 @@ def run_series(args: argparse.Namespace, out: Output) -> int:
     with shown_progress(args, "Reading") as progress:
         result = dataset.series(SeriesRequest(item.name, points, layer, start, stop), progress)
     if args.out:
-        write_series(args.out, ending, result)
+        write_series(args.out, ending, result, dataset)
     layer = (layer or 0) if item.layers else None
+    cells = [None if cell[0] < 0 else cell for cell in in_source(dataset, item, result.cells).tolist()]
     if out.json:
-        cells = [None if cell[0] < 0 else cell for cell in result.cells.tolist()]
         document = {
             "dataset": dataset.location, "item": item.name, "unit": item.unit, "layer": layer,
             "points": [{"x": p[0], "y": p[1], "cell": cell, "cell_x": result.x[i], "cell_y": result.y[i]}
@@ -130,14 +130,13 @@ def run_series(args: argparse.Namespace, out: Output) -> int:
         out.document(document | (_explain(result.explain) if args.explain else {}))
         return 0
     out.title(f"{item.name}{f' [{item.unit}]' if item.unit else ''}{_layer(item, layer)}")
-    outside = [f"{p[0]:g},{p[1]:g}" for p, cell in zip(points, result.cells, strict=True) if cell[0] < 0]
+    outside = [f"{p[0]:g},{p[1]:g}" for p, cell in zip(points, cells, strict=True) if cell is None]
     if outside:
         out.text(f"  Outside the {dataset.metadata.kind}: {'; '.join(outside)}")
     if len(outside) < len(points) <= MOST_CELLS:
         what = places(item, dataset.metadata.kind)
         out.facts([(f"{p[0]:g},{p[1]:g}", f"{what.removesuffix('s')} at {x:g},{y:g} ({_numbered(cell)})")
-                   for p, x, y, cell in zip(points, result.x, result.y, result.cells.tolist(), strict=True)
-                   if cell[0] >= 0])
+                   for p, x, y, cell in zip(points, result.x, result.y, cells, strict=True) if cell])
     if args.out:
         out.facts([("Times", f"{len(result.times):,}"), ("Points", f"{len(points):,}"), ("Written", args.out)])
     elif len(outside) < len(points):

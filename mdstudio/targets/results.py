@@ -36,13 +36,13 @@ def write_map(path: str, ending: str, result: MapResult, dataset: Dataset) -> No
             write_map_netcdf(part, result, dataset)
 
 
-def write_series(path: str, ending: str, result: SeriesResult) -> None:
+def write_series(path: str, ending: str, result: SeriesResult, dataset: Dataset) -> None:
     """`.npz`: time, values, stored, cells. `.csv`: time, then a column a point named "x y"; empty for no data."""
     with whole_file(Path(path)) as part:
         if ending == ".npz":
             with part.open("wb") as file:
                 np.savez_compressed(file, time=np.array(result.times.texts()), values=result.values,
-                                    stored=result.stored, cells=result.cells)
+                                    stored=result.stored, cells=in_source(dataset, result.item, result.cells))
             return
         with part.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
@@ -55,11 +55,17 @@ def write_series(path: str, ending: str, result: SeriesResult) -> None:
 
 def _numbers(result: MapResult, dataset: Dataset) -> dict[str, Array]:
     """`numbers` of the elements or nodes of a mesh in its source; nothing for a grid."""
+    return {"numbers": in_source(dataset, result.item, result.rows)} if dataset.metadata.kind == "mesh" else {}
+
+
+def in_source(dataset: Dataset, item: Item, cells: Array) -> Array:
+    """Stored numbers of elements or nodes as their numbers in the source, -1 as itself; rows and columns of a grid as
+    they are."""
     domain = dataset.domain
     if not isinstance(domain, MeshDomain):
-        return {}
-    of_source = domain.node_number if result.item.location == "node" else domain.element_number
-    return {"numbers": of_source[result.rows]}
+        return cells
+    of_source = domain.node_number if item.location == "node" else domain.element_number
+    return np.where(cells < 0, -1, of_source[cells])
 
 
 def _map_csv(path: Path, result: MapResult, numbers: Mapping[str, Array]) -> None:

@@ -78,7 +78,8 @@ def test_a_vector_has_a_column_a_component(tmp_path: Path) -> None:
     dataset = opened(tmp_path, "grid-vector")
     write_map(str(tmp_path / "map.csv"), ".csv", dataset.map(MapRequest("v", 0, bbox=(2, 2, 4, 4))), dataset)
     assert (tmp_path / "map.csv").read_text().splitlines()[0] == "x,y,value [0],value [1]"
-    write_series(str(tmp_path / "series.csv"), ".csv", dataset.series(SeriesRequest("v", ((3, 3), (4, 5)))))
+    series = dataset.series(SeriesRequest("v", ((3, 3), (4, 5))))
+    write_series(str(tmp_path / "series.csv"), ".csv", series, dataset)
     header, *rows = csv.reader((tmp_path / "series.csv").read_text().splitlines())
     assert header == ["time", "3 3 [0]", "3 3 [1]", "4 5 [0]", "4 5 [1]"]
     values = kind_of("grid-vector").values["v"]

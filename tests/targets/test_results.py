@@ -64,7 +64,7 @@ def test_a_map_as_numbers_holds_the_cells_of_the_request(tmp_path: Path, dataset
 
 def test_a_series_has_a_line_a_time_and_a_column_a_point(tmp_path: Path, dataset: Dataset) -> None:
     result = dataset.series(SeriesRequest("v", ((1.0, 2.0), (5.0, 4.0)), 1))
-    write_series(str(tmp_path / "points.csv"), ".csv", result)
+    write_series(str(tmp_path / "points.csv"), ".csv", result, dataset)
     header, *rows = csv.reader((tmp_path / "points.csv").read_text().splitlines())
     assert header == ["time", "1.0 2.0", "5.0 4.0"]
     assert [row[0] for row in rows] == result.times.texts()

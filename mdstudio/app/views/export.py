@@ -30,13 +30,13 @@ def write_picture(path: str, image: QImage) -> str:
     return path
 
 
-def write_series(path: str, result: SeriesResult) -> str:
+def write_series(path: str, result: SeriesResult, dataset: Dataset) -> str:
     """Series as .csv or .npz by the ending; returns the path."""
     from mdstudio.targets import results
 
     ending = _ending(path, (".csv", ".npz"))
     try:
-        results.write_series(path, ending, result)
+        results.write_series(path, ending, result, dataset)
     except OSError as error:
         raise StorageError(f"The file cannot be written: {error.strerror or error}.", where=path) from error
     return path

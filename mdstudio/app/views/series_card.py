@@ -132,9 +132,10 @@ class SeriesCard(Card):
         """Write the shown series to a file, in a worker thread."""
         from mdstudio.app.views.export import write_series
 
-        result = self.result
+        result, dataset = self.result, self._session.dataset
         assert result is not None
-        self._session.submit("export-" + self._channel, lambda progress: write_series(path, result),
+        assert dataset is not None
+        self._session.submit("export-" + self._channel, lambda progress: write_series(path, result, dataset),
                              self._exported, self._failed)
 
     def _exported(self, path: str) -> None:
