@@ -10,7 +10,7 @@ from mdstudio.engine.codecs import BlockInfo, describe_block
 from mdstudio.engine.errors import DamagedDataError, NotFoundError
 from mdstudio.engine.layout.item_layout import ItemLayout
 from mdstudio.engine.layout.pages import CHECKSUM_BYTES, checked, decode_page
-from mdstudio.engine.layout.series import SeriesBlocks
+from mdstudio.engine.layout.series import SeriesBlocks, stored_columns
 from mdstudio.engine.layout.step_pages import StepPages
 from mdstudio.engine.model import Array
 from mdstudio.engine.reading import series, steps
@@ -185,8 +185,8 @@ def page_details(
         return place, fetch(tally.storage, place.blob, [(place.offset, place.length)], place.version)[0]
 
     place, data = once_more(read)
-    values = np.empty(place.shape, layout.format.dtype)
     info: BlockInfo | None = None
+    values: Array | None = None
     checksum = False if len(data) and layout.format.checksums else None
     problem = ""
     try:
@@ -194,15 +194,28 @@ def page_details(
             encoded = checked(layout.format, data)
             checksum = True if layout.format.checksums else None
             info = describe_block(layout.format.codec.name, encoded)
-        decode_page(layout.format, data, values, place.blob)
+        values = _decoded(layout, place, data)
     except DamagedDataError as error:
         problem = error.message
     header = bytes(data[:(info.header_bytes if info else 0) or FIRST_BYTES])
     stored = b"" if checksum is None else bytes(data[-CHECKSUM_BYTES:])
     counts = tally.storage.snapshot()
-    return PageDetails(place.blob, position, place.page, place.offset, place.length, values.nbytes, place.rectangles,
-                       info, header, checksum, stored, None if problem else values, problem, counts.requests,
+    return PageDetails(place.blob, position, place.page, place.offset, place.length, _raw_bytes(layout, place.shape),
+                       place.rectangles, info, header, checksum, stored, values, problem, counts.requests,
                        counts.bytes_read)
+
+
+def _raw_bytes(layout: ItemLayout, shape: tuple[int, int]) -> int:
+    return shape[0] * shape[1] * layout.format.dtype.itemsize
+
+
+def _decoded(layout: ItemLayout, place: _Place, data: Bytes) -> Array:
+    """The cells of a page; the listed columns of a TimeSeries block, which may hold more (T4)."""
+    rows, columns = place.shape
+    held = columns if place.table is None else stored_columns(layout, place.table, [(place.page, data)])
+    values = np.empty((rows, held), layout.format.dtype)
+    decode_page(layout.format, data, values, place.blob)
+    return values[:, :columns]
 
 
 @dataclass(frozen=True)
@@ -214,6 +227,7 @@ class _Place:
     length: int
     shape: tuple[int, int]
     rectangles: tuple[Rect, ...]
+    table: SeriesBlocks | None = None
 
 
 def _step_place(tally: Tally, layout: ItemLayout, layer: int, time: int, page: int) -> _Place:
@@ -239,4 +253,5 @@ def _series_place(tally: Tally, layout: ItemLayout, layer: int, group: int, posi
     rects = tuple((row0 + int(r[1]), row0 + int(r[2]), column0 + int(r[3]), column0 + int(r[4]))
                   for r in _block_rects(table, layout.page_shape(spatial)[1]) if int(r[0]) == rest)
     shape = int(table.row1[rest] - table.row0[rest]), table.columns
-    return _Place(table.blob, table.version, rest, int(table.offsets[rest]), int(table.lengths[rest]), shape, rects)
+    return _Place(table.blob, table.version, rest, int(table.offsets[rest]), int(table.lengths[rest]), shape, rects,
+                  table)

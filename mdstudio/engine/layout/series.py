@@ -144,7 +144,7 @@ def stored_columns(layout: ItemLayout, blocks: SeriesBlocks, stored: Iterable[tu
         return blocks.columns
     rows = int(blocks.row1[block] - blocks.row0[block])
     try:
-        elements = _element_count(layout, checked(layout.format, data), rows * layout.group_size)
+        elements = _element_count(layout, memoryview(checked(layout.format, data)), rows * layout.group_size)
         if elements % rows or not blocks.columns <= elements // rows <= layout.group_size:
             raise DamagedDataError(f"The block holds {elements} values for {rows} series of {blocks.columns} to "
                                    f"{layout.group_size} timesteps.", advice="Import these times again.")

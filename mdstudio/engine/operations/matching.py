@@ -13,7 +13,8 @@ from mdstudio.engine.errors import UnsupportedError, UsageError
 from mdstudio.engine.layout.domain import domain_name, load_domain
 from mdstudio.engine.layout.domain_kinds import array_names
 from mdstudio.engine.layout.metadata import Metadata
-from mdstudio.engine.model import Array, Description, Domain, Dropped, GridDomain, Item
+from mdstudio.engine.model import Array, Description, Domain, Dropped, GridDomain, Item, MeshDomain
+from mdstudio.engine.operations.mesh_update import in_order_of
 from mdstudio.engine.parameters import Value
 from mdstudio.engine.storage import BlobStorage
 from mdstudio.engine.times import TimeAxis
@@ -40,12 +41,13 @@ def require_same_settings(metadata: Metadata, given: Mapping[str, Value], where:
 
 
 def matched(storage: BlobStorage, metadata: Metadata, description: Description) -> Description:
-    """The description with the dataset's items in the dataset's order, and a note of those that are left out.
+    """The description with the dataset's items in the dataset's order, a note of those that are left out, and its mesh
+    in the order in which the dataset stores it.
 
     Raises `UsageError` for another domain or calendar, and for an item that lacks or differs, by name.
     """
     where = storage.location
-    _require_same_domain(storage, metadata, description.domain)
+    domain = _same_domain(storage, metadata, description.domain)
     _require_same_calendar(metadata.times, description.times, where)
     found = {item.name: item for item in description.items}
     lacking = [item.name for item in metadata.items if item.name not in found]
@@ -56,7 +58,7 @@ def matched(storage: BlobStorage, metadata: Metadata, description: Description) 
         _require_same_item(item, found[item.name], where)
     extra = [name for name in found if name not in metadata.folders]
     left = (Dropped(", ".join(extra), NOT_IN_DATASET, len(extra)),) if extra else ()
-    return replace(description, items=tuple(found[item.name] for item in metadata.items),
+    return replace(description, domain=domain, items=tuple(found[item.name] for item in metadata.items),
                    dropped=(*description.dropped, *left))
 
 
@@ -76,14 +78,23 @@ def _named(noun: str, names: Iterable[str]) -> str:
     return f"the {noun}{'s' * (len(names) > 1)} {', '.join(names)}"
 
 
-def _require_same_domain(storage: BlobStorage, metadata: Metadata, domain: Domain) -> None:
-    """By its name, which comes from the content; where texts differ only, by kind, CRS and the coordinates' bits."""
+def _same_domain(storage: BlobStorage, metadata: Metadata, domain: Domain) -> Domain:
+    """The domain as it is stored, if it is the dataset's; else `UsageError`.
+
+    By its name, which comes from the content; where texts differ only, by kind, CRS and the coordinates' bits. A mesh
+    whose coordinates were updated is stored in the order of the mesh before (V13).
+    """
     if domain_name(domain) == metadata.domain_blob:
-        return
-    difference = _domain_difference(load_domain(storage, metadata.domain_blob), domain)
+        return domain
+    stored = load_domain(storage, metadata.domain_blob)
+    if isinstance(stored, MeshDomain) and isinstance(domain, MeshDomain) and (
+            (stored.elements, stored.nodes) == (domain.elements, domain.nodes)):
+        domain = in_order_of(domain, stored)
+    difference = _domain_difference(stored, domain)
     if difference:
         raise UsageError(f"The source lies on another {metadata.kind}: {difference}. Nothing was changed.",
                          where=storage.location, advice=ADVICE)
+    return stored
 
 
 def _domain_difference(stored: Domain, other: Domain) -> str:
@@ -96,6 +107,10 @@ def _domain_difference(stored: Domain, other: Domain) -> str:
         if (stored.rows, stored.columns) != (other.rows, other.columns):
             return (f"it has {other.rows} x {other.columns} cells, that of the dataset {stored.rows} x "
                     f"{stored.columns}")
+    if isinstance(stored, MeshDomain) and isinstance(other, MeshDomain) and (
+            (stored.elements, stored.nodes) != (other.elements, other.nodes)):
+        return (f"it has {other.elements} elements and {other.nodes} nodes, that of the dataset {stored.elements} and "
+                f"{stored.nodes}")
     if stored.crs != other.crs:
         return f"its CRS is '{other.crs}', that of the dataset '{stored.crs}'"
     for attribute, name in array_names(stored).items():

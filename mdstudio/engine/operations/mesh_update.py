@@ -82,6 +82,18 @@ def _require_updatable(metadata: Metadata, mesh: MeshDomain, where: str) -> None
 
 def _in_stored_order(mesh: MeshDomain, stored: MeshDomain, metadata: Metadata, where: str) -> MeshDomain:
     """The new mesh with elements and nodes in the order of the stored one; raises where stored values would not fit."""
+    updated = replace(in_order_of(mesh, stored), layer_counts=_layer_counts(mesh, stored, where),
+                      crs=mesh.crs or stored.crs)
+    if any(item.value_kind == "zlevel" for item in metadata.items) and not _same_corners(stored, updated):
+        raise UnsupportedError(
+            "The dataset has z-level items, whose values lie by the nodes of its elements, and the elements of the new "
+            "mesh have other nodes. Nothing was changed.", where=where,
+            advice="Import the data on its new mesh into a new dataset.")
+    return updated
+
+
+def in_order_of(mesh: MeshDomain, stored: MeshDomain) -> MeshDomain:
+    """A mesh with elements and nodes in the order in which another of as many has those of the same source numbers."""
 
     def nodes(values: Array | None) -> Array | None:
         return None if values is None else _reordered(values, mesh.node_number, stored.node_number)
@@ -92,16 +104,11 @@ def _in_stored_order(mesh: MeshDomain, stored: MeshDomain, metadata: Metadata, w
     corners = place[_reordered(numbers, mesh.element_number, stored.element_number)]
     node_x, node_y = nodes(mesh.node_x), nodes(mesh.node_y)
     assert node_x is not None and node_y is not None  # noqa: PT018
-    updated = replace(
+    counts = mesh.layer_counts
+    return replace(
         mesh, node_x=node_x, node_y=node_y, node_z=nodes(mesh.node_z), node_code=nodes(mesh.node_code),
         element_nodes=corners, element_number=stored.element_number, node_number=stored.node_number,
-        layer_counts=_layer_counts(mesh, stored, where), crs=mesh.crs or stored.crs)
-    if any(item.value_kind == "zlevel" for item in metadata.items) and not _same_corners(stored, updated):
-        raise UnsupportedError(
-            "The dataset has z-level items, whose values lie by the nodes of its elements, and the elements of the new "
-            "mesh have other nodes. Nothing was changed.", where=where,
-            advice="Import the data on its new mesh into a new dataset.")
-    return updated
+        layer_counts=None if counts is None else _reordered(counts, mesh.element_number, stored.element_number))
 
 
 def _same_corners(one: MeshDomain, other: MeshDomain) -> bool:

@@ -171,6 +171,8 @@ def test_a_reader_of_the_old_metadata_reads_a_group_that_was_appended_to(tmp_pat
     assert holds(old, VALUES, range(7))
     (tmp_path / "dataset.json").write_bytes(listed)
     assert holds(storage, VALUES, range(7))
+    details = Dataset.open(storage).page_details("plain", 6, None, 0)
+    assert (details.problem, details.values is None) == ("", False)
     append(storage, VALUES, range(7, 8))  # fewer than the one that was killed
     assert holds(storage, VALUES, range(8))
 

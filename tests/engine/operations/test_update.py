@@ -1,4 +1,4 @@
-"""Update: times that are there are imported again in place; every slice is the old or the new one (P13, P18, T4, T9)."""
+"""Update: times that are there are imported again in place; every slice is the old or the new one (P13, P18, T4)."""
 
 from __future__ import annotations
 
