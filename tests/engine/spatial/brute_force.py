@@ -1,4 +1,4 @@
-"""Cell by cell, without trees, envelopes or shortcuts: which cells an area meets, by shapely and in exact fractions."""
+"""Cell by cell, without trees, envelopes or shortcuts: which cells an area meets, by shapely and in whole numbers."""
 
 from __future__ import annotations
 
@@ -41,11 +41,12 @@ def cell(ring: Ring) -> Any:
     return found if found.is_valid else found.convex_hull
 
 
-def met[Key: Hashable](cells: Mapping[Key, Ring], area: Any, wraps: bool = False) -> set[Key]:
-    """The cells (rings by key) whose closed area meets any part of a closed one, tested one by one, at every turn."""
+def met[Key: Hashable](cells: Mapping[Key, Ring | shapely.Polygon], area: Any, wraps: bool = False) -> set[Key]:
+    """The cells by key whose closed area meets any part of a closed one, tested one by one, at every turn."""
     parts = [shapely.affinity.translate(part, turn) if turn else part
              for part in parts_of(area) for turn in (TURNS if wraps else (0.0,))]
-    keys, shapes = list(cells), np.array([cell(ring) for ring in cells.values()], object)
+    keys, shapes = list(cells), np.array([
+        ring if isinstance(ring, shapely.Geometry) else cell(ring) for ring in cells.values()], object)
     hit = np.zeros(len(keys), bool)
     for part in parts:
         hit |= shapely.intersects(shapes, part)
@@ -53,25 +54,27 @@ def met[Key: Hashable](cells: Mapping[Key, Ring], area: Any, wraps: bool = False
 
 
 def exactly_met[Key: Hashable](cells: Mapping[Key, Ring], area: Any) -> set[Key]:
-    """The same of rings that do not cross themselves, in fractions: nothing is rounded."""
-    rings = [[_exact(p) for p in ring.coords] for part in parts_of(area) for ring in (part.exterior, *part.interiors)]
-    outlines = [[[_exact(p) for p in ring.coords] for ring in (part.exterior, *part.interiors)]
-                for part in parts_of(area)]
+    """The same of rings that do not cross themselves, in whole numbers: nothing is rounded."""
+    outlines = [[list(ring.coords) for ring in (part.exterior, *part.interiors)] for part in parts_of(area)]
+    every = [*(ring for outline in outlines for ring in outline), *cells.values()]
+    unit = max(value.as_integer_ratio()[1] for ring in every for point in ring for value in point)
+
+    def exact(ring: Ring) -> list[Exact]:
+        return [(int(Fraction(x) * unit), int(Fraction(y) * unit)) for x, y in ring]
+
+    areas = [[exact(ring) for ring in outline] for outline in outlines]
+    sides = [side for outline in areas for ring in outline for side in pairwise(ring)]
     found = set()
     for key, ring in cells.items():
-        corners = [_exact(p) for p in (*ring, ring[0])]
-        if any(_cross(a, b, c, d) for a, b in pairwise(corners) for outline in rings for c, d in pairwise(outline)) \
-                or any(_inside(corners[0], outline) for outline in outlines) \
-                or any(_inside(outline[0][0], [corners]) for outline in outlines):
+        corners = exact([*ring, ring[0]])
+        if any(_cross(a, b, c, d) for a, b in pairwise(corners) for c, d in sides) \
+                or any(_inside(corners[0], outline) for outline in areas) \
+                or any(_inside(outline[0][0], [corners]) for outline in areas):
             found.add(key)
     return found
 
 
-Exact = tuple[Fraction, Fraction]
-
-
-def _exact(point: Point) -> Exact:
-    return Fraction(point[0]), Fraction(point[1])
+Exact = tuple[int, int]  # in the smallest unit that all coordinates are multiples of
 
 
 def _side(a: Exact, b: Exact, c: Exact) -> int:

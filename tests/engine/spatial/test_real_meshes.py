@@ -11,7 +11,7 @@ import shapely
 from mdstudio.engine.model import Array
 from mdstudio.engine.spatial.mesh_geometry import MeshGeometry
 from mdstudio.engine.spatial.mesh_index import index_mesh
-from tests.engine.spatial.brute_force import Ring, met, rectangle, wkt
+from tests.engine.spatial.brute_force import cell, met, rectangle, wkt
 from tests.engine.spatial.made_meshes import Source
 
 FILES = {  # names of longitude, latitude and corners
@@ -38,14 +38,14 @@ def read(path: Path) -> Source:
         return Source(file[longitude][:], file[latitude][:], numbers - numbers.min())
 
 
-def rings(source: Source) -> dict[int, Ring]:
-    """Beside their first corner; without those at or around a pole, which are no ring of corners."""
+def polygons(source: Source) -> dict[int, shapely.Polygon]:
+    """Corners beside their first corner; without those at or around a pole, which are no ring of corners."""
     x, y = source.x.astype(np.float64)[source.corners], source.y.astype(np.float64)[source.corners]
     step = x - x[:, :1]
     x = np.where(np.abs(step) > 180, x - 360 * np.round(step / 360), x)
     apart = np.diff(np.concatenate([x, x[:, :1]], axis=1), axis=1)
     plain = (np.abs(apart) < 180).all(axis=1) & (np.abs(y) < 89.9).all(axis=1)
-    return {k: list(zip(x[k].tolist(), y[k].tolist(), strict=True)) for k in np.flatnonzero(plain).tolist()}
+    return {k: cell(list(zip(x[k].tolist(), y[k].tolist(), strict=True))) for k in np.flatnonzero(plain).tolist()}
 
 
 @pytest.mark.rule("P3", "P4")
@@ -53,7 +53,7 @@ def rings(source: Source) -> dict[int, Ring]:
 def test_areas_find_in_a_real_mesh_what_brute_force_finds(shared_data: Path, name: str) -> None:
     source = read(shared_data / "mesh" / name)
     geometry = MeshGeometry(index_mesh(source.x, source.y, source.corners, geographic=True))
-    plain = rings(source)
+    plain = polygons(source)
     x, y = source.x.astype(np.float64), source.y.astype(np.float64)
     rng = np.random.default_rng(4)
     for _ in range(3):
