@@ -6,6 +6,7 @@
     layout     names, `dataset.json`, domain, page indexes, pages, guards
     reading    stored bytes to cells, for the queries
     writing    cells to stored bytes, for the writer
+    operations append, update, replace, remove times, mesh update, relocate, clean
     health     the structural check, which parses bytes by itself
 
 `dataset` (open, query, inspect), `writer` (make a dataset), `settings` and `parameters` (how it will be stored),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mdstudio.engine.errors import BlobChangedError, CommitUncertainError, MdError
+from mdstudio.engine.errors import BlobChangedError, MdError, StorageError
 from mdstudio.engine.layout.document import render_document
 from mdstudio.engine.layout.metadata import METADATA_BLOB, Metadata, load_metadata, save_metadata
 from mdstudio.engine.storage import BlobStorage
@@ -24,14 +24,12 @@ def save_change(storage: BlobStorage, change: Callable[[Metadata], Metadata]) ->
         after = change(before)
         try:
             save_metadata(storage, after, if_match=version)
-        except CommitUncertainError:
+        except StorageError as error:  # no answer; or it was sent twice, and the first of the two was ours
             if is_stored(storage, after):
                 return after
+            if isinstance(error, BlobChangedError):
+                continue
             raise
-        except BlobChangedError:
-            if is_stored(storage, after):  # sent twice: the first of the two was ours
-                return after
-            continue
         return after
     raise BlobChangedError("Other jobs save the metadata faster than this one can.", where=storage.location,
                            advice="Run it again when they have ended.")
