@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import netCDF4
 import numpy as np
+import xarray
 
 from mdstudio.engine.model import Array, Hint
 
@@ -65,6 +67,22 @@ MESHES = {
     "cairns.sww": ("stage",),
     "icon-test.nc": ("t2m", "u"),
 }
+GRIB = (
+    "PrecipRate_00.00_20190610-000000.grib2",
+    "alternate-scanning.grib",
+    "aqm.t12z.ave_1hr_o3-HI-mercator.grib2",
+    "era5-2mt-2019-03-uk.grib",
+    "era5-levels-members.grib",
+    "fields_with_missing_values.grib",
+    "gfs.t12z.pgrb2.0p25.f023-PV-TMP-missing.grib2",
+    "gfswave.t18z.atlocn.0p16.f001.grib2",
+    "hrrr.t06z.wrfsfcf01-TMP.grib2",
+    "hrrr.wrfsubhf.sample.grib2",
+    "meteofrance.mfwam.arome-SWELL.grib2",
+    "s2s_control_2026-08-10T00Z.grib2",
+    "safrica.grib2",
+)
+MISSING = 1e33  # asked of ecCodes for cells without a value
 SERIES = {"SMALL_total_column_co2.nc": ("tcco2",), "ERA5_DutchCoast.nc": ("mwp", "swh"), "hgt.nc": ("HGT",)}
 
 
@@ -73,6 +91,8 @@ def samples(data: Path) -> Iterator[Sample]:
     for file, names in GRIDS.items():
         for variable, stored in _variables(data / "grid" / file, names):
             yield from _grid(f"{variable.name} ({file[:12]})", variable, stored)
+        yield from _as_xarray_unpacks(data / "grid" / file, names)
+    yield from grib_samples(data)
     for file, names in MESHES.items():
         for variable, stored in _variables(data / "mesh" / file, names):
             runs = [step[at : at + RUN] for step in _steps(stored, 1) for at in range(0, step.size, RUN)]
@@ -80,6 +100,44 @@ def samples(data: Path) -> Iterator[Sample]:
     for file, names in SERIES.items():
         for variable, stored in _variables(data / "grid" / file, names):
             yield _series(f"series {variable.name}", variable, stored)
+
+
+def _as_xarray_unpacks(path: Path, names: tuple[str, ...]) -> Iterator[Sample]:
+    """Packed variables as a user of xarray holds them; no hint."""
+    with xarray.open_dataset(path, decode_times=False) as file:
+        for name in names:
+            if "scale_factor" in file[name].encoding:
+                values = np.ascontiguousarray(file[name].values)
+                steps = _steps(values, 2)
+                steps = steps[: max(1, LIMIT // steps[0].nbytes)]
+                tiles = tuple(tile for step in steps for tile in tiles_of(step))
+                group = f"xarray {values.dtype.name}"
+                yield Sample(f"{name} ({path.name[:12]}) by xarray", group, tiles, no_data=float("nan"))
+
+
+def grib_samples(data: Path) -> Iterator[Sample]:
+    """The fields of GRIB files as ecCodes gives them, in float64 and cast to float32: a sample a file; no hint."""
+    for name in GRIB:
+        tiles = [tile for values in grib_fields(data / "grib" / name) for tile in tiles_of(values)]
+        tiles = tiles[: max(1, LIMIT // tiles[0].nbytes)]
+        for kind in ("float32", "float64"):
+            cast = tuple(tile.astype(kind) for tile in tiles)
+            yield Sample(f"{name[:20]} as {kind}", f"GRIB {kind}", cast, no_data=float("nan"))
+
+
+def grib_fields(path: Path) -> Iterator[Array]:
+    """The regular fields of a GRIB file, rows x columns, missing cells NaN, by the files' own order of messages."""
+    importlib.import_module("pyproj")  # before ecCodes, whose libproj otherwise breaks that of pyproj
+    import eccodes
+
+    with path.open("rb") as file:
+        while (message := eccodes.codes_grib_new_from_file(file)) is not None:
+            eccodes.codes_set(message, "missingValue", MISSING)
+            values = eccodes.codes_get_values(message)
+            shape = eccodes.codes_get(message, "Nj"), eccodes.codes_get(message, "Ni")
+            eccodes.codes_release(message)
+            if values.size == shape[0] * shape[1]:
+                yield np.where(values == MISSING, np.nan, values).reshape(shape)
 
 
 def _variables(path: Path, names: tuple[str, ...]) -> Iterator[tuple[Any, Array]]:
