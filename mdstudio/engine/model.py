@@ -263,13 +263,15 @@ def values_of(domain: Domain, item: Item) -> int:
 class Hint:
     """How the source made the floats of an item: the codec's first candidate, always verified (codec.md).
 
-    x = T(arith(k, scale, offset)), arithmetic as in format.md: 1 MULADD64, 2 MULADD32, 3 DIV64, 4 MULADDMUL64.
+    x = T(arith(k, scale, offset)), arithmetic as in format.md: 1 MULADD64, 2 MULADD32, 3 DIV64, 4 MULADDMUL64; then, for
+    float32 only, fl32(x + shift) where there is a shift.
     """
 
     arithmetic: int
     scale: float
     offset: float = 0.0
     factor: float = 1.0
+    shift: float | None = None
 
 
 @dataclass(frozen=True)

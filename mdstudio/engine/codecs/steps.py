@@ -7,7 +7,9 @@ each; any other lattice by `quantisation`. Every one is verified on the whole ti
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from mdstudio.engine.codecs import quantisation
 from mdstudio.engine.codecs.forms import COMPACT, LATTICE, NO_MASK
@@ -19,6 +21,7 @@ from mdstudio.engine.model import DTYPES, Array, Hint
 
 _DECIMALS = range(1, 7)
 _KEPT = 4
+ZERO_CELSIUS = -float(np.float32(273.15))
 STRAYS = 4  # escapes up to which a lattice of tiles before is kept without looking for a better one
 
 
@@ -60,7 +63,8 @@ def refitted(tile: Tile, hint: Hint, lattices: Lattices) -> Hint | None:
         fit = _fit(tile, known) if known != hint else None
         if fit is not None and fit[1] <= STRAYS:
             return known
-    other = quantisation.moved(_elements(tile), hint, lambda one: _escapes(tile, one)) or _searched(tile, lattices, 0)
+    other = quantisation.moved(_elements(tile), hint, lambda one: _escapes(tile, one)) if hint.shift is None else None
+    other = other or _searched(tile, lattices, 0)
     if other is not None:
         lattices.keep(other)
     return other
@@ -75,8 +79,20 @@ def _searched(tile: Tile, lattices: Lattices, known: int) -> Hint | None:
         if found is not None:
             lattices.support = found.support
             break
+    hint = found.hint if found else _celsius(tile, known, budget)
     lattices.budget.left += budget.left
-    return found.hint if found else None
+    return hint
+
+
+def _celsius(tile: Tile, known: int, budget: Budget) -> Hint | None:
+    """The lattice of kelvins that were made degrees Celsius in float32."""
+    before = tile.unshifted(tile.valid_elements(), ZERO_CELSIUS)
+    if before is None:
+        return None
+    found = quantisation.search(
+        before.view(np.float32), lambda one: _escapes(tile, replace(one, shift=ZERO_CELSIUS)), None, known, budget
+    )
+    return replace(found.hint, shift=ZERO_CELSIUS) if found else None
 
 
 def _elements(tile: Tile) -> Array:

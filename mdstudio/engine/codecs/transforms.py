@@ -238,9 +238,24 @@ class Tile:
         k, width = _narrow(ranks, 2, 0, 0, count - 1)
         return _Mapped(k, width, keys=keys[:count].astype(self.bits.dtype))
 
+    def unshifted(self, base: Array, shift: float) -> Array | None:
+        """The bits of the float32 that `shift` was added to; None where that does not give every element back."""
+        if self.size != 4:
+            return None
+        c, x = np.float32(shift), base.view(np.float32)
+        with np.errstate(all="ignore"):
+            before = x - c
+            again = before + c
+        return before.view(base.dtype) if (again.view(base.dtype) == base).all() else None
+
     def _lattice(self, base: Array, hint: Hint | None) -> _Mapped | None:
         if hint is None or not is_lattice(hint.arithmetic, hint.scale, hint.offset, hint.factor, self.size):
             return None
+        if hint.shift is not None:
+            unshifted = self.unshifted(base, hint.shift)
+            if unshifted is None:
+                return None
+            base = unshifted
         k, escapes = np.empty(base.size, dtype=np.int64), np.empty(MAX_ESCAPES, dtype=np.uint32)
         limit = min(MAX_ESCAPES, base.size // 16)
         low, high, missed = kernels.lattice_map(
@@ -249,7 +264,7 @@ class Tile:
         if missed < 0 or high - low >= 1 << 32 or max(abs(low), abs(high)) >= 1 << 51:
             return None
         narrow, width = _narrow(k, 8, 1, low + (1 << 63), high + (1 << 63))
-        lattice = Lattice(hint.arithmetic, hint.scale, hint.offset, hint.factor)
+        lattice = Lattice(hint.arithmetic, hint.scale, hint.offset, hint.factor, hint.shift)
         mapped = _Mapped(narrow, width, base=low, lattice=lattice, escapes=escapes[:missed].copy() if missed else None)
         mapped.steps = high - low + 1
         return _ranked(mapped)

@@ -327,3 +327,13 @@ def test_simple_numbers() -> None:
     assert simplest_binary(-3.1, -2.9) == -3.0
     assert simplest_binary(-1.0, 2.0) == 0.0
     assert simplest_binary(0.1, 0.1) == 0.1
+
+
+@pytest.mark.rule("C5")
+def test_kelvins_made_celsius_in_float32_are_found() -> None:
+    k = integers(6, 14)
+    kelvins = (k * 0.0008410823912189279 + 295.92633727130436).astype(np.float32)
+    block, header = stored(kelvins - np.float32(273.15))
+    assert header.lattice is not None
+    assert header.lattice.shift == -float(np.float32(273.15))
+    assert len(block) <= len(stored(kelvins)[0]) + 8
