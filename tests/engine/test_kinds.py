@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import zlib
 from pathlib import Path
 
@@ -17,12 +18,15 @@ from mdstudio.engine.layout.document import render_document
 from mdstudio.engine.layout.guards import require_writable
 from mdstudio.engine.layout.metadata import save_metadata
 from mdstudio.engine.model import Array, Item, ItemStorage, StorageType
+from mdstudio.engine.operations.append import append_times
+from mdstudio.engine.progress import Progress
 from mdstudio.engine.requests import MapRequest, MapResult, SeriesRequest
 from mdstudio.engine.settings import DEFAULT_VARIABLES, choose_settings
 from mdstudio.engine.storage import FolderStorage
 from tests.engine.made_datasets import (
     KINDS,
     STORAGE_TYPES,
+    Arrays,
     Made,
     expected_values,
     kind_of,
@@ -380,3 +384,45 @@ def test_a_legacy_mesh_with_a_flag_is_read_raw(tmp_path: Path) -> None:
     assert opened.guards == ()
     for layer in range(3):
         check_map(made, opened, made.description.items[0], 1, layer)
+
+
+@pytest.mark.rule("V2", "D7")
+def test_a_legacy_mesh_is_appended_raw_and_saved_as_such(tmp_path: Path) -> None:
+    made = kind_of("mesh-layered")
+    first = dataclasses.replace(made, description=dataclasses.replace(
+        made.description, times=made.description.times[:3]))
+    dataset = make_kind(tmp_path / "d", first, "SingleTimestep")
+    legacy = ItemStorage("SingleTimestep", "LZ4", grid_tile_width=None, layout_version=None)
+    dataset.storage.write("dataset.json", render_document(dataclasses.replace(dataset.metadata, storage=legacy)))
+    later = dataclasses.replace(made.description, times=made.description.times[3:])
+    append_times(dataset.storage, later, Arrays({"v": made.values["v"][3:]}), {}, Progress(), {})
+
+    opened = Dataset.open(dataset.storage)
+    saved = json.loads(dataset.storage.read("dataset.json").data)["ItemStorage"]
+    assert saved["Compression"] == "None"
+    assert "LayoutVersion" not in saved
+    assert not [blob.name for blob in dataset.storage.list_blobs() if blob.name.endswith(".idx")]
+    for time in range(5):
+        for layer in range(3):
+            check_map(made, opened, made.description.items[0], time, layer)
+
+
+@pytest.mark.rule("W1", "K5", "P6")
+@pytest.mark.parametrize(("kind", "storage_type", "compression"), [
+    case[:3] for case in CASES if case[2] in ("None", "ZstdAuto")])
+def test_every_kind_is_appended_to(tmp_path: Path, kind: str, storage_type: StorageType, compression: str) -> None:
+    made = kind_of(kind)
+    first = dataclasses.replace(made, description=dataclasses.replace(
+        made.description, times=made.description.times[:4]))
+    storage = make_kind(tmp_path / "d", first, storage_type, compression).storage
+    later = dataclasses.replace(made.description, times=made.description.times[4:])
+    append_times(storage, later, Arrays({name: values[4:] for name, values in made.values.items()}), {}, Progress(), {})
+    whole = make_kind(tmp_path / "e", made, storage_type, compression)
+    appended = Dataset.open(storage)
+    assert appended.metadata.storage == whole.metadata.storage
+    for item in made.description.items:
+        for layer in (range(len(item.layers)) if item.layers and not item.layers_together else (-1,)):
+            at = slice(0, 5), layer, slice(0, appended.layout(item.name).tiles.rows), \
+                slice(0, appended.layout(item.name).tiles.columns)
+            assert same_bits(np.ascontiguousarray(appended.block(item.name, *at)),
+                             np.ascontiguousarray(whole.block(item.name, *at)))
