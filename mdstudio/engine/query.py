@@ -112,9 +112,9 @@ def read_block(source: Source, times: slice, layer: int, rows: slice, columns: s
 def read_cells(
     tally: Tally, layout: ItemLayout, layer: int, moment: int, rows: Array, columns: Array, pages: Array
 ) -> Array:
-    """(rows, columns) stored cells of one time, out of these pages of the layouts per timestep."""
+    """(rows, columns) stored cells of one time, out of these pages; cells of others are no-data."""
     if layout.stored_as == "TimeSeries":
-        return series.read_slice(tally, layout, layer, moment, rows, columns)
+        return series.read_slice(tally, layout, layer, moment, rows, columns, pages)
     return steps.read_slice(tally, layout, layer, moment, rows, columns, pages)
 
 

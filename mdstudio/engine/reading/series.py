@@ -21,9 +21,14 @@ from mdstudio.engine.requests import PageRef
 RAW_MAP_ROWS = 64  # rows of an uncompressed blob that a map takes together
 
 
-def read_slice(tally: Tally, layout: ItemLayout, layer: int, time: int, rows: Array, columns: Array) -> Array:
-    """(rows, columns) stored values of one time: every block that holds one of the cells is decoded."""
+def read_slice(
+    tally: Tally, layout: ItemLayout, layer: int, time: int, rows: Array, columns: Array, pages: Array
+) -> Array:
+    """(rows, columns) stored values of one time: every block of `pages` that holds one of the cells is decoded; cells
+    of other pages are no-data."""
     values = np.empty((rows.size, columns.size), layout.format.dtype)
+    if pages.size < layout.tiles.pages_of(rows, columns).size:
+        layout.format.fill(values)
     group = time // layout.group_size
     column = time - layout.group_times(group)[0]
     tiles = layout.tiles
@@ -38,7 +43,7 @@ def read_slice(tally: Tally, layout: ItemLayout, layer: int, time: int, rows: Ar
         part = once_more(lambda: _rows(tally, layout, layer, page, group, cells, one, RAW_MAP_ROWS))
         values[np.ix_(at_rows, at_columns)] = part.reshape(at_rows.size, at_columns.size)
 
-    read_all(read, [int(page) for page in tiles.pages_of(rows, columns)])
+    read_all(read, [int(page) for page in pages])
     return values
 
 
