@@ -109,7 +109,7 @@ def _document(subject: Subject) -> Iterator[Mutation]:
             *parents, last = path_text.split(".")
             target = changed
             for key in parents:
-                target = target[int(key)] if key.isdigit() else target[key]
+                target = target[int(key)] if key.isdigit() else target.setdefault(key, {})
             target[int(last) if last.isdigit() else last] = value
         yield Mutation(name, _dump(changed), "document", f"{claim!s:.200}")
     for at in range(0, len(before), 7):
@@ -191,16 +191,22 @@ def _index_ranges(subject: Subject, name: str) -> list[tuple[int, int]]:
     data = subject.blobs[name]
     if name.endswith(".idx"):
         return [(0, len(data))]
-    if subject.compression == "None" or subject.layout == "SingleTimestep":
+    layout = _layout(subject, name)
+    if subject.compression == "None" or layout == "SingleTimestep":
         return []
-    if subject.layout == "MultiTimestep":
+    if layout == "MultiTimestep":
         return [(len(data) - 8 - struct.unpack("<i", data[-8:-4])[0], len(data))]
     return [(0, 4 * _blocks(subject, data))]
 
 
+def _layout(subject: Subject, name: str) -> str:
+    """The layout of a blob: z-level items are pairs in any (P6)."""
+    return "SingleTimestep" if name.removesuffix(".dat") + ".idx" in subject.blobs else subject.layout
+
+
 def _blocks(subject: Subject, data: bytes) -> int:
     """Blocks of a TimeSeries blob: the header whose lengths add up to the blob."""
-    for count in (1, 2, 3, 4):
+    for count in range(1, min(9, len(data) // 4) + 1):
         lengths = struct.unpack_from(f"<{count}i", data)
         if min(lengths) >= 0 and 4 * count + sum(lengths) == len(data):
             return count
@@ -213,9 +219,10 @@ def page_ranges(subject: Subject, name: str) -> list[tuple[int, int]]:
     if subject.compression == "None" or name.endswith(".idx"):
         return []
     at = 0
-    if subject.layout == "SingleTimestep":
+    layout = _layout(subject, name)
+    if layout == "SingleTimestep":
         lengths = _ints(subject.blobs[name.removesuffix(".dat") + ".idx"])
-    elif subject.layout == "MultiTimestep":
+    elif layout == "MultiTimestep":
         lengths = _ints(data[len(data) - 8 - struct.unpack("<i", data[-8:-4])[0]:-8])
     else:
         at = 4 * _blocks(subject, data)

@@ -58,13 +58,15 @@ def check_pages(checker: IndexChecker, blob: ExpectedBlob, stored: StoredPages, 
         progress.check()
         begin, end = int(starts[first]), int(starts[stop - 1] + lengths[stop - 1])
         data = memoryview(checker.exactly(blob.name, begin, end - begin, stored.version) if end > begin else b"")
+        bounds = [*(starts[first:stop] - begin).tolist(), end - begin]  # pages lie back to back
         with _processors:
-            for page in range(first, stop):
-                progress.check()
-                at = int(starts[page]) - begin
-                part = data[at:at + int(lengths[page])]
-                hashes.add(page, part)
-                if expectation.compressed:
+            for page, at, after in zip(range(first, stop), bounds, bounds[1:], strict=False):
+                if page % 16 == 0:
+                    progress.check()
+                part = data[at:after]
+                if stored.hashes:
+                    hashes.add(page, part)
+                if after > at and expectation.compressed:
                     pages.check(page, part)
     report = PagesReport(pages.findings(checker) + hashes.findings(checker, blob, pages.damaged_steps()))
     report.checked = lengths.size if expectation.compressed else 0
@@ -98,17 +100,16 @@ class _Pages:
         else:
             cut = expectation.cut(blob.item)
             self._heights, self._widths = cut.heights, cut.widths
+        self._checksums = expectation.checksums
         self._full_bytes = expectation.buffer_bytes(self._dtype.itemsize)
-        self._buffer = np.empty(0, self._dtype)
+        self._buffers: dict[tuple[int, int], Array] = {}
         self._shape = stored.lengths.shape
         self._changed = np.zeros(stored.lengths.size, bool)
         self._broken: dict[int, str] = {}
 
     def check(self, number: int, data: memoryview) -> None:
-        """One page, by its number in the blob."""
-        if not len(data):
-            return
-        if self._expectation.checksums:
+        """One page that is not empty, by its number in the blob."""
+        if self._checksums:
             data, stored = data[:-CHECKSUM], data[-CHECKSUM:]
             if zlib.crc32(data).to_bytes(CHECKSUM, "little") != stored:
                 self._changed[number] = True
@@ -122,9 +123,10 @@ class _Pages:
             self._broken[number] = error.message
 
     def _into(self, height: int, width: int) -> Array:
-        if self._buffer.size < height * width:
-            self._buffer = np.empty(height * width, self._dtype)
-        return self._buffer[:height * width].reshape(height, width)
+        """Room for a page: tiles have four shapes at most, blocks and runs two."""
+        if (height, width) not in self._buffers:
+            self._buffers[height, width] = np.empty((height, width), self._dtype)
+        return self._buffers[height, width]
 
     def _find_columns(self, encoded: memoryview, rows: int) -> None:
         """The last group of a variable step may hold more times than are listed: its blocks say how many."""
@@ -187,8 +189,6 @@ class _Hashes:
 
     def add(self, number: int, data: memoryview) -> None:
         """The next page."""
-        if not self._wanted:
-            return
         step, page = divmod(number, self._pages)
         if page == 0:
             self._hash = hashlib.sha256()
