@@ -111,3 +111,8 @@ def rows() -> list[Operation]:
 
 OPERATIONS = rows()
 BY_NAME: dict[str, Any] = {operation.name: operation for operation in OPERATIONS}
+# For CI: each operation in each storage type, compressed, and MultiTimestep raw.
+SAMPLE = [
+    operation for operation in OPERATIONS
+    if operation.name.endswith("ZstdAuto") or operation.name.endswith("MultiTimestep-None")
+]

@@ -51,6 +51,7 @@ class FaultyProxy:
         self.faults: list[Fault] = []
         self.match = ""
         self.seen: list[str] = []  # the request lines that matched
+        self.endpoint = ""
         self._target = port
         self._lock = threading.Lock()
 
@@ -137,7 +138,11 @@ def faulty_proxy(port: int) -> Iterator[tuple[FaultyProxy, str]]:
                 self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 self.answer(fault)
                 return
-            status, headers, body = proxy.forward(self)
+            try:
+                status, headers, body = proxy.forward(self)
+            except OSError:  # no service behind it
+                self.close_connection = True
+                return
             if fault == LOST:
                 self.close_connection = True
                 return
@@ -178,7 +183,8 @@ def faulty_proxy(port: int) -> Iterator[tuple[FaultyProxy, str]]:
     thread = threading.Thread(target=lambda: server.serve_forever(poll_interval=0.02), daemon=True)
     thread.start()
     try:
-        yield proxy, connection_string(f"http://127.0.0.1:{server.server_address[1]}/{ACCOUNT}")
+        proxy.endpoint = f"http://127.0.0.1:{server.server_address[1]}/{ACCOUNT}"
+        yield proxy, connection_string(proxy.endpoint)
     finally:
         server.shutdown()
         server.server_close()

@@ -18,6 +18,7 @@ from azure.storage.blob import BlobBlock, BlobClient, BlobPrefix, ContainerClien
 
 from mdstudio.engine.errors import NotFoundError, RangeError, StorageError
 from mdstudio.engine.storage.azure_claim import Claim
+from mdstudio.engine.storage.azure_errors import malformed
 from mdstudio.engine.storage.azure_sending import PAUSES, send
 from mdstudio.engine.storage.checks import check_block, check_block_ids, check_none_match, check_range, check_whole
 from mdstudio.engine.storage.copying import copy_blob
@@ -123,7 +124,7 @@ class AzureStorage:
         if not committed:
             return BlockList((), 0, "")
         blocks = tuple(Block(str(block.id), int(block.size)) for block in committed)
-        return BlockList(blocks, int(headers["x-ms-blob-content-length"]), _plain(headers["etag"]))
+        return BlockList(blocks, int(headers["x-ms-blob-content-length"]), _plain(headers.get("etag")))
 
     def list_blobs(self, prefix: str = "") -> Iterator[BlobProperties]:
         start = self._prefix + check_prefix(prefix)
@@ -153,7 +154,8 @@ class AzureStorage:
         """
         start = self._prefix + check_prefix(prefix)
         committed = {blob.name for blob in self.list_blobs(prefix)}
-        for page in self._pages(prefix, lambda: self._client.list_blobs(start, include=["metadata", "uncommittedblobs"])):
+        kinds = ["metadata", "uncommittedblobs"]
+        for page in self._pages(prefix, lambda: self._client.list_blobs(start, include=kinds)):
             for found in page:
                 name = str(found.name).removeprefix(self._prefix)
                 if name in committed or _is_folder(found.metadata) or _is_claim(name):
@@ -171,7 +173,7 @@ class AzureStorage:
         answer = self._send(
             name, lambda: self._blob(name).upload_blob(data, overwrite=True, **condition), once=bool(condition)
         )
-        return _plain(answer["etag"])
+        return _plain(answer.get("etag"))
 
     def stage_block(self, name: str, block_id: str, data: bytes) -> None:
         check_block(self._where(name), block_id, len(data))
@@ -186,7 +188,7 @@ class AzureStorage:
         blocks = [BlobBlock(block_id) for block_id in block_ids]
         self._check_claims(name)
         answer = self._send(name, lambda: self._blob(name).commit_block_list(blocks, **condition), once=True)
-        return _plain(str(answer["etag"]))
+        return _plain(answer.get("etag"))
 
     def delete(self, name: str, *, if_match: str | None = None) -> None:
         condition = self._condition(name, if_match, None)
@@ -263,7 +265,7 @@ class AzureStorage:
         wanted = length if offset is None or count is None else min(count, length - offset)
         if len(data) != wanted:
             raise StorageError(f"Expected {wanted} bytes, found {len(data)}.", where=self._where(name))
-        return RangeRead(data, length, _plain(headers["etag"]))
+        return RangeRead(data, length, _plain(headers.get("etag")))
 
     def _send(self, name: str, request: Callable[[], T], *, once: bool = False) -> T:
         return send(request, self._where(name), self._sleep, once=once)
@@ -298,7 +300,8 @@ def _keep_headers(headers: dict[str, str]) -> Callable[[Any], None]:
 
 
 def _properties(name: str, found: Any) -> BlobProperties:
-    return BlobProperties(name, int(found.size), _plain(found.etag), found.last_modified.timestamp())
+    version = _plain(found.etag)
+    return BlobProperties(name, int(found.size), version, found.last_modified.timestamp())
 
 
 def _is_folder(metadata: Mapping[str, str] | None) -> bool:
@@ -309,6 +312,8 @@ def _is_claim(name: str) -> bool:
     return name.rpartition("/")[2] == CLAIM_BLOB
 
 
-def _plain(etag: str) -> str:
+def _plain(etag: Any) -> str:
     """An ETag without its quotes, which a listing leaves out and the others do not."""
-    return etag.strip('"')
+    if not etag:
+        raise malformed("")
+    return str(etag).strip('"')

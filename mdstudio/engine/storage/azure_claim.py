@@ -72,7 +72,7 @@ class Claim:
             return
         for end in (partial(self._blob.delete_blob, lease=self._lease), self._lease.release):
             with contextlib.suppress(MdError):  # a SAS may not delete: then the empty blob stays
-                send(partial(end, **_TIMES_OUT), self._location, self._sleep)
+                self._send(end)
                 return
 
     def _acquired(self) -> bool:

@@ -54,11 +54,7 @@ def retry_after(error: AzureError) -> float:
 def translation(error: AzureError, where: str, *, lost: bool) -> MdError:
     """The error of the engine for one of the SDK about `where`; it keeps no reference to it."""
     if lost:
-        return CommitUncertainError(
-            "The answer to the write was lost; it may have taken effect.",
-            where=where,
-            advice="Read the blob to see whether it has, before writing again.",
-        )
+        return _uncertain(where)
     if isinstance(error, HttpResponseError) and error.status_code:
         code = getattr(error, "error_code", None) or ""
         return _of_answer(int(error.status_code), str(getattr(code, "value", code)), where)
@@ -66,6 +62,23 @@ def translation(error: AzureError, where: str, *, lost: bool) -> MdError:
         return AccessError("Sign-in failed: no credential was found or accepted.", where=where, advice=_NOT_AUTHORIZED)
     what = "cannot be reached" if isinstance(error, ServiceRequestError) else "did not answer"
     return StorageError(f"The service {what} ({type(error).__name__}).", where=where, advice="Check the network.")
+
+
+def malformed(where: str, *, lost: bool = False) -> StorageError:
+    """The error for an answer that is not one of the service (a proxy's page)."""
+    if lost:
+        return _uncertain(where)
+    return StorageError(
+        "The answer is not one of the service.", where=where, advice="Check the address, and what lies between."
+    )
+
+
+def _uncertain(where: str) -> CommitUncertainError:
+    return CommitUncertainError(
+        "The answer to the write was lost; it may have taken effect.",
+        where=where,
+        advice="Read the blob to see whether it has, before writing again.",
+    )
 
 
 def _of_answer(status: int, code: str, where: str) -> MdError:

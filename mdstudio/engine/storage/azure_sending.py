@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from azure.core.exceptions import AzureError
 
-from mdstudio.engine.storage.azure_errors import is_lost, is_transient, retry_after, translation
+from mdstudio.engine.storage.azure_errors import is_lost, is_transient, malformed, retry_after, translation
 
 PAUSES = (0.5, 1.0, 2.0, 4.0)  # seconds before each further try, or what the service asks for if that is longer
 LONGEST_PAUSE = 60.0  # seconds, whatever the service asks for
@@ -36,6 +36,8 @@ def send[T](
             problem = translation(error, where, lost=once and is_lost(error))
             again = not once and is_transient(error)
             asked = min(retry_after(error), LONGEST_PAUSE)
+        except (LookupError, AttributeError, TypeError, ValueError):  # of the SDK, for an answer that is no such answer
+            problem, again, asked = malformed(where, lost=once), False, 0.0
         # Outside the `except`, so that the new error does not carry the old one with its URL.
         if pause is None or not again:
             if once and asked:

@@ -12,7 +12,8 @@ def write_resolved(
     storage: BlobStorage, name: str, data: bytes, *, if_match: str | None = None, if_none_match: str | None = None
 ) -> str:
     """Put a whole blob as `BlobStorage.write` does, and where the answer is lost read it: a blob with these bytes is
-    what was written, an unchanged one is written again; anything else is a `BlobChangedError`. Returns the version.
+    what was written, an unchanged one is written again; anything else is a `BlobChangedError`. Returns the version. A
+    write without a condition is simply repeated.
 
     Cost: one read of the blob after each lost answer. Raises `CommitUncertainError` where the service stays silent.
     """
@@ -20,7 +21,8 @@ def write_resolved(
         try:
             return storage.write(name, data, if_match=if_match, if_none_match=if_none_match)
         except CommitUncertainError:
-            found = _stored(storage, name)
+            conditional = if_match is not None or if_none_match is not None
+            found = _stored(storage, name) if conditional else None
             if found is not None and found.data == data and found.version != if_match:
                 return found.version
             if (found.version if found is not None else None) != if_match:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import pickle
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -15,13 +16,14 @@ from mdstudio.engine.errors import (
     MdError,
     NotFoundError,
     StorageError,
+    UsageError,
 )
-from mdstudio.engine.storage import MUST_NOT_EXIST, CountingStorage, open_storage
+from mdstudio.engine.storage import MUST_NOT_EXIST, CountingStorage, azure_locations, checks, open_storage
 from mdstudio.engine.storage.azure import AzureStorage
 from mdstudio.engine.storage.azure_sending import PAUSES
 from tests.azurite import ACCOUNT, KEY, Azurite
 from tests.engine.storage.conformance import commit
-from tests.faults.proxy import BUSY, CUT, LOST, SHORT, FaultyProxy, faulty_proxy
+from tests.faults.proxy import BUSY, CUT, LOST, RESET, SHORT, STALL, Answer, FaultyProxy, faulty_proxy
 
 pytestmark = pytest.mark.azure
 
@@ -155,6 +157,103 @@ def test_half_an_answer_is_never_taken_for_the_blob(broken: tuple[AzureStorage, 
     proxy.break_next("GET", fault)
     assert storage.read_range("w", 0, 200_000).data == data[:200_000]
     assert len(proxy.seen) == 2
+
+
+@pytest.mark.parametrize(("status", "code"), [(500, "InternalError"), (503, "ServerBusy"), (429, "TooManyRequests"),
+                                              (408, "RequestTimeout"), (502, ""), (504, "")])
+def test_the_service_says_how_long_to_wait(
+    broken: tuple[AzureStorage, FaultyProxy], waited: list[float], status: int, code: str
+) -> None:
+    storage, proxy = broken
+    storage.write("w", b"one")
+    for seconds, pause in (("7", 7.0), ("0", 0.5), ("1e9", 60.0), ("-1", 0.5), ("Mon, 30 Nov 2026 21:00:00 GMT", 0.5)):
+        waited.clear()
+        proxy.break_next("GET", Answer(status, code, (("Retry-After", seconds),)))
+        assert storage.read("w").data == b"one"
+        assert waited == [pause]
+
+
+@pytest.mark.rule("P15")
+def test_a_busy_service_is_given_its_time_before_a_commit_is_called_uncertain(
+    broken: tuple[AzureStorage, FaultyProxy], waited: list[float]
+) -> None:
+    storage, proxy = broken
+    storage.stage_block("g", "1", b"one")
+    proxy.break_next("comp=blocklist", Answer(503, "ServerBusy", (("Retry-After", "3"),)))
+    with pytest.raises(CommitUncertainError):
+        storage.commit_blocks("g", ["1"])
+    assert (waited, len(proxy.seen)) == ([3.0], 1)
+
+
+def test_a_connection_that_is_reset_or_falls_silent_is_tried_again(
+    broken: tuple[AzureStorage, FaultyProxy], waited: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage, proxy = broken
+    data = bytes(range(256)) * 100
+    storage.write("w", data)
+    proxy.break_next("GET", RESET, RESET)
+    assert storage.read("w").data == data
+    assert waited == list(PAUSES[:2])
+    quick = azure_locations._OPTIONS | {"read_timeout": 0.3}
+    monkeypatch.setattr(azure_locations, "_OPTIONS", quick)
+    impatient = azure(storage.location)
+    impatient._sleep = waited.append
+    proxy.break_next("GET", STALL)
+    assert impatient.read("w").data == data
+    proxy.break_next("comp=blocklist", RESET)
+    storage.stage_block("g", "1", b"one")
+    with pytest.raises(CommitUncertainError):
+        storage.commit_blocks("g", ["1"])
+    assert len(proxy.seen) == 1
+
+
+@pytest.mark.rule("P16")
+def test_all_pieces_of_a_large_read_are_of_one_version(storage: AzureStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+    large = bytes(5000)
+    version = storage.write("w", large)
+    monkeypatch.setattr(storage._client._config, "max_single_get_size", 1000)
+    monkeypatch.setattr(storage._client._config, "max_chunk_get_size", 1000)
+    asked: list[str] = []
+
+    def rewrite(request: Any) -> None:
+        asked.append(str(request.http_request.headers.get("If-Match")))
+        if len(asked) == 3:
+            azure(storage.location).write("w", bytes(5000).replace(b"\0", b"x"))
+
+    blob = storage._blob("w")
+    with pytest.raises(Exception, match=r"ConditionNotMet|condition"):
+        blob.download_blob(raw_request_hook=rewrite).readall()
+    assert asked[1:] == [f'"{version}"'] * (len(asked) - 1)
+    with pytest.raises(BlobChangedError):
+        storage.read("w", version=version)
+
+
+def test_the_engine_refuses_what_the_service_would_refuse_and_the_emulator_takes(
+    broken: tuple[AzureStorage, FaultyProxy], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage, proxy = broken
+    version = commit(storage, "g", {"1": b"one"})
+    proxy.break_next("")  # sees every request
+    monkeypatch.setattr(checks, "MAX_BLOCK_BYTES", 10)
+    monkeypatch.setattr(checks, "MAX_WHOLE_BYTES", 10)
+    for call in (
+        lambda: storage.commit_blocks("g", ["1"] * 50_001),
+        lambda: storage.commit_blocks("g", ["1", "22"]),
+        lambda: storage.commit_blocks("g", [""]),
+        lambda: storage.commit_blocks("g", ["x" * 65]),
+        lambda: storage.stage_block("g", "2", b""),
+        lambda: storage.stage_block("g", "2", bytes(11)),
+        lambda: storage.stage_block("g", "x" * 65, b"x"),
+        lambda: storage.stage_block("g", "ü" * 33, b"x"),
+        lambda: storage.write("g", bytes(11)),
+        lambda: storage.read_range("g", -3, 3),
+    ):
+        with pytest.raises(UsageError):
+            call()
+    assert proxy.seen == [], "the service was asked"
+    assert storage.properties("g").version == version
+    monkeypatch.undo()
+    assert checks.MAX_BLOCK_BYTES == 4_000 * 1024 * 1024
 
 
 def test_a_service_that_is_not_there_is_told(waited: list[float], monkeypatch: pytest.MonkeyPatch) -> None:

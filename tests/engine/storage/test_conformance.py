@@ -9,6 +9,7 @@ import pytest
 from mdstudio.engine.storage import BlobStorage, CachingStorage, CountingStorage, FolderStorage, Wrapper, open_storage
 from tests.azurite import ACCOUNT, Azurite
 from tests.engine.storage.conformance import StorageConformance
+from tests.faults.ways import FaultyStorage
 
 
 class TestFolder(StorageConformance):
@@ -35,6 +36,12 @@ class TestCaching(StorageConformance):
         return CachingStorage(FolderStorage(tmp_path / "root"), 1000)
 
 
+class TestFaultyWithoutAFault(StorageConformance):
+    @pytest.fixture
+    def storage(self, tmp_path: Path) -> BlobStorage:
+        return FaultyStorage(FolderStorage(tmp_path / "root"))
+
+
 @pytest.mark.azure
 class TestAzureByConnectionString(StorageConformance):
     @pytest.fixture
@@ -51,7 +58,18 @@ class TestAzureBySas(StorageConformance):
         return open_storage(f"{azurite.endpoint}/{container}?{azurite.container_sas(container)}")
 
 
+@pytest.mark.azure
+class TestCachingAzure(StorageConformance):
+    """Every wrapper at once, around Azure."""
+
+    @pytest.fixture
+    def storage(self, azurite: Azurite, monkeypatch: pytest.MonkeyPatch) -> BlobStorage:
+        monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", azurite.connection_string)
+        azure = open_storage(f"az://{ACCOUNT}/{azurite.new_container()}")
+        return CachingStorage(CountingStorage(FaultyStorage(azure)), 100_000)
+
+
 def test_every_storage_keeps_the_protocol(tmp_path: Path) -> None:
     folder = FolderStorage(tmp_path)
-    for storage in (folder, Wrapper(folder), CountingStorage(folder), CachingStorage(folder, 1)):
+    for storage in (folder, Wrapper(folder), CountingStorage(folder), CachingStorage(folder, 1), FaultyStorage(folder)):
         assert isinstance(storage, BlobStorage)

@@ -1,4 +1,8 @@
-"""The local folder against a model of it, over any sequence of calls and of left-overs of killed writes."""
+"""Every storage against a model of it, over any sequence of calls.
+
+Several writers and readers, appends, re-imports with the same ids, lost answers, failed conditions, abandoned writers
+and, in a folder, what killed writes leave.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,24 @@ from pathlib import Path
 
 import hypothesis.strategies as st
 import pytest
+from azure.storage.blob import ContainerClient
 from hypothesis import HealthCheck, settings
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from mdstudio.engine.errors import BlobChangedError, NotFoundError
-from mdstudio.engine.storage import MUST_NOT_EXIST, FolderStorage
+from mdstudio.engine.errors import BlobChangedError, NotFoundError, RangeError
+from mdstudio.engine.layout.multi import commit_list
+from mdstudio.engine.storage import (
+    MUST_NOT_EXIST,
+    BlobStorage,
+    CachingStorage,
+    CountingStorage,
+    FolderStorage,
+    write_resolved,
+)
+from mdstudio.engine.storage.azure import AzureStorage
+from mdstudio.engine.storage.names import BlobFiles
+from tests.azurite import Azurite
+from tests.faults.ways import FaultyStorage, Plan, Way
 
 NAMES = st.sampled_from(["a", "f/a", "f/g.dat", "f.x/CON", "f/g/h:"])
 IDS = st.sampled_from(["1", "2", "3"])
@@ -20,19 +37,31 @@ DATA = st.sampled_from([b"one", b"two", b"three", b"x" * 100_000])
 CONDITIONS = st.sampled_from(["none", "match", "old", "new"])
 
 
-class FolderAgainstModel(RuleBasedStateMachine):
-    """`blobs` holds content, block list and version by name; `staged` the staged blocks by name."""
+class AgainstModel(RuleBasedStateMachine):
+    """`blobs` holds content, block list and version by name; `staged` the staged blocks by name.
+
+    `handles` are storages of one and the same place, as several jobs have it; one of them does each call.
+    """
+
+    whole_drops_staged = True  # of the emulator not: a whole write leaves staged blocks there
 
     def __init__(self) -> None:
         super().__init__()
-        self.root = tempfile.mkdtemp()
-        self.storage = FolderStorage(self.root)
+        self.handles = self.opened()
         self.blobs: dict[str, tuple[bytes, list[tuple[str, bytes]], str]] = {}
         self.staged: dict[str, dict[str, bytes]] = {}
         self.versions: dict[str, list[str]] = {}
+        self.contents: dict[str, bytes] = {}
+        self.turn = 0
 
-    def teardown(self) -> None:
-        shutil.rmtree(self.root)
+    def opened(self) -> list[BlobStorage]:
+        raise NotImplementedError
+
+    @property
+    def storage(self) -> BlobStorage:
+        """The next job's."""
+        self.turn += 1
+        return self.handles[self.turn % len(self.handles)]
 
     def condition(self, name: str, kind: str) -> tuple[dict[str, str], bool]:
         """The arguments of a condition and whether it holds."""
@@ -49,7 +78,9 @@ class FolderAgainstModel(RuleBasedStateMachine):
         assert version not in self.versions.setdefault(name, []), "a version was repeated"
         self.versions[name].append(version)
         self.blobs[name] = data, blocks, version
-        self.staged.pop(name, None)
+        self.contents[version] = data
+        if blocks or self.whole_drops_staged:
+            self.staged.pop(name, None)
 
     @rule(name=NAMES, data=st.one_of(DATA, st.just(b"")), kind=CONDITIONS)
     def write(self, name: str, data: bytes, kind: str) -> None:
@@ -59,6 +90,64 @@ class FolderAgainstModel(RuleBasedStateMachine):
         else:
             with pytest.raises(BlobChangedError):
                 self.storage.write(name, data, **arguments)
+
+    @rule(name=NAMES, data=DATA, kind=CONDITIONS, way=st.sampled_from([Way.BEFORE, Way.LOST]))
+    def write_without_an_answer(self, name: str, data: bytes, kind: str, way: Way) -> None:
+        """The blob tells whether the write took effect; a condition that fails is told before an answer can be lost."""
+        arguments, holds = self.condition(name, kind)
+        storage = FaultyStorage(self.storage)
+        storage.plan = Plan(way, 1)
+        if holds:
+            self.made(name, data, [], write_resolved(storage, name, data, **arguments))
+        elif self.blobs.get(name, (b"",))[0] != data:
+            with pytest.raises(BlobChangedError):
+                write_resolved(storage, name, data, **arguments)
+
+    @rule(name=NAMES, block_id=IDS, data=DATA, way=st.sampled_from([Way.BEFORE, Way.LOST]))
+    def append_without_an_answer(self, name: str, block_id: str, data: bytes, way: Way) -> None:
+        """As the layouts commit (P15): kept blocks and a new one, or the same id again."""
+        storage = FaultyStorage(self.storage)
+        kept = self.blobs[name][1] if name in self.blobs else []
+        if name in self.blobs and not kept:
+            return
+        ids = list(dict.fromkeys([*(i for i, _ in kept), block_id]))
+        if way == Way.LOST and ids == [i for i, _ in kept]:
+            return  # the list alone does not tell a re-import of other bytes under the same id; the layouts' ids do
+        storage.stage_block(name, block_id, data)
+        known = {**dict(kept), **self.staged.get(name, {}), block_id: data}
+        storage.plan = Plan(way, 1)
+        base = self.blobs[name][2] if name in self.blobs else None
+        version = commit_list(storage, name, ids, base)
+        blocks = [(i, known[i]) for i in ids]
+        self.made(name, b"".join(part for _, part in blocks), blocks, version)
+
+    @rule(name=NAMES, of=st.integers(0, 5))
+    def read_of_an_old_version(self, name: str, of: int) -> None:
+        """It fails, or (a cache) holds what that version held."""
+        old = [version for version in self.versions.get(name, ()) if version != self.blobs.get(name, ("", "", ""))[2]]
+        if old and name in self.blobs:
+            version = old[of % len(old)]
+            try:
+                found = self.storage.read(name, version=version)
+            except BlobChangedError:
+                return
+            assert (found.data, found.version) == (self.contents[version], version)
+
+    @rule(name=NAMES, offset=st.integers(0, 12), count=st.integers(1, 12))
+    def range_of_a_blob(self, name: str, offset: int, count: int) -> None:
+        if name in self.blobs:
+            data, _, version = self.blobs[name]
+            if offset < len(data):
+                found = self.storage.read_range(name, offset, count, version=version)
+                assert (found.data, found.length) == (data[offset : offset + count], len(data))
+            else:
+                with pytest.raises(RangeError):
+                    self.storage.read_range(name, offset, count)
+
+    @rule()
+    def claim(self) -> None:
+        with self.handles[0].claimed(), pytest.raises(BlobChangedError), self.handles[-1].claimed():
+            raise AssertionError("two jobs hold one place")
 
     @rule(name=NAMES, block_id=IDS, data=DATA)
     def stage(self, name: str, block_id: str, data: bytes) -> None:
@@ -97,26 +186,6 @@ class FolderAgainstModel(RuleBasedStateMachine):
             data, blocks, _ = self.blobs[name]
             self.made(to, data, blocks, self.storage.copy_from(self.storage, name, to))
 
-    @rule()
-    def restart(self) -> None:
-        self.storage = FolderStorage(self.root)
-
-    @rule(name=NAMES, suffix=st.sampled_from([".write", ".commit", ".lock", ".blocks.commit"]), data=DATA)
-    def a_killed_write_leaves_something(self, name: str, suffix: str, data: bytes) -> None:
-        if name in self.blobs:
-            files = self.storage._files(name)
-            if suffix.endswith(".commit") and Path(files.pending).exists() and not Path(files.sidecar).exists():
-                Path(files.pending).rename(files.sidecar)  # a commit puts the pending list in place before it writes
-            Path(files.blob + suffix).write_bytes(data)
-
-    @rule(name=NAMES)
-    def a_commit_is_killed_before_its_list_is_in_place(self, name: str) -> None:
-        if name in self.blobs and self.blobs[name][1]:
-            files = self.storage._files(name)
-            Path(files.commit).unlink(missing_ok=True)
-            if Path(files.sidecar).exists():
-                Path(files.sidecar).rename(files.pending)
-
     @invariant()
     def everything_reads_as_in_the_model(self) -> None:
         for name, (data, blocks, version) in self.blobs.items():
@@ -129,6 +198,63 @@ class FolderAgainstModel(RuleBasedStateMachine):
         assert listed == sorted((name, len(data), version) for name, (data, _, version) in self.blobs.items())
 
 
+class FolderAgainstModel(AgainstModel):
+    """A folder, plain and through wrappers; what killed writes leave in it."""
+
+    def opened(self) -> list[BlobStorage]:
+        self.root = tempfile.mkdtemp()
+        folder = FolderStorage(self.root)
+        return [folder, CountingStorage(FolderStorage(self.root)), CachingStorage(folder, 50_000)]
+
+    def teardown(self) -> None:
+        shutil.rmtree(self.root)
+
+    def files(self, name: str) -> BlobFiles:
+        return FolderStorage(self.root)._files(name)
+
+    @rule()
+    def restart(self) -> None:
+        """Abandoned writers: nothing that a process holds matters."""
+        folder = FolderStorage(self.root)
+        self.handles = [folder, CountingStorage(FolderStorage(self.root)), CachingStorage(folder, 50_000)]
+
+    @rule(name=NAMES, suffix=st.sampled_from([".write", ".commit", ".lock", ".blocks.commit"]), data=DATA)
+    def a_killed_write_leaves_something(self, name: str, suffix: str, data: bytes) -> None:
+        if name in self.blobs:
+            files = self.files(name)
+            if suffix.endswith(".commit") and Path(files.pending).exists() and not Path(files.sidecar).exists():
+                Path(files.pending).rename(files.sidecar)  # a commit puts the pending list in place before it writes
+            Path(files.blob + suffix).write_bytes(data)
+
+    @rule(name=NAMES)
+    def a_commit_is_killed_before_its_list_is_in_place(self, name: str) -> None:
+        if name in self.blobs and self.blobs[name][1]:
+            files = self.files(name)
+            Path(files.commit).unlink(missing_ok=True)
+            if Path(files.sidecar).exists():
+                Path(files.sidecar).rename(files.pending)
+
+
+class AzureAgainstModel(AgainstModel):
+    """The emulator: two jobs, one of them through a cache."""
+
+    whole_drops_staged = False
+    azurite: Azurite
+    container: ContainerClient | None = None
+    count = 0
+
+    def opened(self) -> list[BlobStorage]:
+        if AzureAgainstModel.container is None:
+            name = self.azurite.new_container()
+            AzureAgainstModel.container = ContainerClient.from_connection_string(
+                self.azurite.connection_string, name, retry_total=0
+            )
+        AzureAgainstModel.count += 1
+        prefix = f"place{self.count}"
+        return [AzureStorage(self.container, prefix, prefix),
+                CachingStorage(AzureStorage(self.container, prefix, prefix), 50_000)]
+
+
 class TestFolderAgainstModel(FolderAgainstModel.TestCase):  # type: ignore[misc]
     pytestmark = pytest.mark.rule("P19", "P20", "P22", "P25", "P14")
     settings = settings(
@@ -138,4 +264,27 @@ class TestFolderAgainstModel(FolderAgainstModel.TestCase):  # type: ignore[misc]
 
 @pytest.mark.long
 class TestFolderAgainstModelForLong(FolderAgainstModel.TestCase):  # type: ignore[misc]
-    settings = settings(max_examples=2000, stateful_step_count=50, deadline=None)
+    settings = settings(
+        max_examples=2000, stateful_step_count=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
+
+
+def against_azure(azurite: Azurite, examples: int) -> None:
+    AzureAgainstModel.azurite, AzureAgainstModel.container = azurite, None
+    try:
+        run_state_machine_as_test(
+            AzureAgainstModel,
+            settings=settings(
+                max_examples=examples, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
+            ),
+        )
+    finally:
+        if AzureAgainstModel.container is not None:
+            AzureAgainstModel.container.close()
+
+
+@pytest.mark.azure
+@pytest.mark.rule("P14", "P15", "P16", "D15")
+@pytest.mark.parametrize("examples", [6, pytest.param(300, marks=pytest.mark.long)])
+def test_azure_against_the_model(azurite: Azurite, examples: int) -> None:
+    against_azure(azurite, examples)
