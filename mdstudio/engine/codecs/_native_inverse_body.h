@@ -115,6 +115,10 @@ DEFINE_GATHER(64, uint64_t)
         *carry_ = carry;                                                                                               \
         *slope_ = slope;                                                                                               \
     }                                                                                                                  \
+    ALWAYS_INLINE K average_##N(K left, K up, K z)                                                                     \
+    {                                                                                                                  \
+        return (K)(plain_unzig_##N(z) + (K)((left & up) + (K)((K)(left ^ up) >> 1)));                                  \
+    }                                                                                                                  \
     static void average_line_##N(K *z, const K *up, size_t m, int first, K *carry)                                     \
     {                                                                                                                  \
         size_t i = 0;                                                                                                  \
@@ -122,10 +126,23 @@ DEFINE_GATHER(64, uint64_t)
         if (first)                                                                                                     \
             z[i++] = a = (K)(up[0] + plain_unzig_##N(z[0]));                                                           \
         for (; i < m; i++) {                                                                                           \
-            K b = up[i], r = plain_unzig_##N(z[i]);                                                                    \
-            z[i] = a = (K)(r + (K)((a & b) + (K)((K)(a ^ b) >> 1)));                                                   \
+            z[i] = a = average_##N(a, up[i], z[i]);                                                                    \
         }                                                                                                              \
         *carry = a;                                                                                                    \
+    }                                                                                                                  \
+    /* Two whole rows at once, the lower one two columns behind: each waits for its left neighbour, not for the other. */ \
+    static void average_rows_##N(K *z, const K *up, size_t m)                                                          \
+    {                                                                                                                  \
+        K *low = z + m, a, b;                                                                                          \
+        size_t i = 2;                                                                                                  \
+        z[0] = (K)(up[0] + plain_unzig_##N(z[0]));                                                                     \
+        z[1] = a = average_##N(z[0], up[1], z[1]);                                                                     \
+        low[0] = b = (K)(z[0] + plain_unzig_##N(low[0]));                                                              \
+        for (; i < m; i++) {                                                                                           \
+            z[i] = a = average_##N(a, up[i], z[i]);                                                                    \
+            low[i - 1] = b = average_##N(b, z[i - 1], low[i - 1]);                                                     \
+        }                                                                                                              \
+        low[m - 1] = average_##N(b, a, low[m - 1]);                                                                    \
     }                                                                                                                  \
     /* A row, or the part of a long one that begins with the `first` integer of it or follows another part. */         \
     static void line_##N(K *z, const K *up, K *rise, size_t m, int predictor, int first, K *carry, K *slope)           \
@@ -326,6 +343,79 @@ ALWAYS_INLINE unsigned bits_at(const uint8_t *bitmap, size_t at, size_t total)
     return ((low | high << 8) >> (at & 7)) & 255;
 }
 
+/* Eight elements of a target: the next valid ones where `bits` has none, `p` elsewhere; how many were taken of the eight
+ * that there are at least. Without a branch: masks of real data follow no pattern. */
+#define DEFINE_SPREAD_EIGHT(N, X)                                                                                      \
+    ALWAYS_INLINE size_t spread_eight_##N(const X *x, unsigned bits, X p, X *to)                                       \
+    {                                                                                                                  \
+        size_t used = 0;                                                                                               \
+        for (int j = 0; j < 8; j++) {                                                                                  \
+            X hole = (X)(0 - (X)(bits >> j & 1));                                                                      \
+            to[j] = (X)((x[used] & (X)~hole) | (p & hole));                                                            \
+            used += !(bits >> j & 1);                                                                                  \
+        }                                                                                                              \
+        return used;                                                                                                   \
+    }
+
+DEFINE_SPREAD_EIGHT(8, uint8_t)
+#ifdef MD_AVX2
+/* For every eight bits: a byte for each of the eight, how many before it are 0. */
+#define RANK(b, j) ((uint64_t)!((b) >> (j)&1) * (0x0101010101010101u << 8 * ((j) + 1)))
+#define RANKS(b) (RANK(b, 0) + RANK(b, 1) + RANK(b, 2) + RANK(b, 3) + RANK(b, 4) + RANK(b, 5) + RANK(b, 6))
+#define RANKS_4(b) RANKS(b), RANKS((b) + 1), RANKS((b) + 2), RANKS((b) + 3)
+#define RANKS_16(b) RANKS_4(b), RANKS_4((b) + 4), RANKS_4((b) + 8), RANKS_4((b) + 12)
+#define RANKS_64(b) RANKS_16(b), RANKS_16((b) + 16), RANKS_16((b) + 32), RANKS_16((b) + 48)
+static const uint64_t ranks[256] = {RANKS_64(0), RANKS_64(64), RANKS_64(128), RANKS_64(192)};
+
+ALWAYS_INLINE size_t valid_of(unsigned bits)
+{
+    return (size_t)(ranks[bits] >> 56) + !(bits >> 7);
+}
+
+ALWAYS_INLINE size_t spread_eight_16(const uint16_t *x, unsigned bits, uint16_t p, uint16_t *to)
+{
+    __m128i rank = _mm_cvtsi64_si128((long long)ranks[bits]), bit = _mm_setr_epi16(1, 2, 4, 8, 16, 32, 64, 128);
+    __m128i from = _mm_unpacklo_epi8(rank, rank);
+    from = _mm_add_epi8(_mm_add_epi8(from, from), _mm_set1_epi16(0x0100));
+    __m128i hole = _mm_cmpeq_epi16(_mm_and_si128(_mm_set1_epi16((short)bits), bit), bit);
+    __m128i v = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)x), from);
+    _mm_storeu_si128((__m128i *)to, _mm_blendv_epi8(v, _mm_set1_epi16((short)p), hole));
+    return valid_of(bits);
+}
+
+ALWAYS_INLINE size_t spread_eight_32(const uint32_t *x, unsigned bits, uint32_t p, uint32_t *to)
+{
+    V from = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)ranks[bits]));
+    V bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    V hole = _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)bits), bit), bit);
+    V v = _mm256_permutevar8x32_epi32(_mm256_loadu_si256((const V *)x), from);
+    _mm256_storeu_si256((V *)to, _mm256_blendv_epi8(v, _mm256_set1_epi32((int)p), hole));
+    return valid_of(bits);
+}
+
+ALWAYS_INLINE size_t spread_four_64(const uint64_t *x, unsigned bits, uint64_t p, uint64_t *to)
+{
+    V from = _mm256_cvtepu8_epi64(_mm_cvtsi64_si128((long long)(ranks[bits] & 0xFFFFFFFF)));
+    V bit = _mm256_setr_epi64x(1, 2, 4, 8);
+    V hole = _mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x((long long)bits), bit), bit);
+    from = _mm256_slli_epi64(from, 1);
+    from = _mm256_or_si256(from, _mm256_slli_epi64(_mm256_or_si256(from, _mm256_set1_epi64x(1)), 32));
+    V v = _mm256_permutevar8x32_epi32(_mm256_loadu_si256((const V *)x), from);
+    _mm256_storeu_si256((V *)to, _mm256_blendv_epi8(v, _mm256_set1_epi64x((long long)p), hole));
+    return (size_t)(ranks[bits] >> 32 & 255);
+}
+
+ALWAYS_INLINE size_t spread_eight_64(const uint64_t *x, unsigned bits, uint64_t p, uint64_t *to)
+{
+    size_t used = spread_four_64(x, bits & 15, p, to);
+    return used + spread_four_64(x + used, bits >> 4, p, to + 4);
+}
+#else
+DEFINE_SPREAD_EIGHT(16, uint16_t)
+DEFINE_SPREAD_EIGHT(32, uint32_t)
+DEFINE_SPREAD_EIGHT(64, uint64_t)
+#endif
+
 #define DEFINE_TARGET(N, X)                                                                                            \
     /* `pattern` to every masked one of `m` elements, which have the numbers from `at` on */                           \
     static void fill_##N(const Target *t, size_t at, size_t m, X *to)                                                  \
@@ -360,11 +450,7 @@ ALWAYS_INLINE unsigned bits_at(const uint8_t *bitmap, size_t at, size_t total)
                     for (int j = 0; j < 8; j++)                                                                        \
                         to[i + j] = p;                                                                                 \
                 } else {                                                                                               \
-                    for (int j = 0; j < 8; j++) {                                                                      \
-                        unsigned hole = bits >> j & 1;                                                                 \
-                        to[i + j] = hole ? p : x[used];                                                                \
-                        used += !hole;                                                                                 \
-                    }                                                                                                  \
+                    used += spread_eight_##N(x + used, bits, p, to + i);                                               \
                 }                                                                                                      \
             }                                                                                                          \
             for (; i < n; i++) {                                                                                       \
@@ -469,6 +555,11 @@ static int deliver(const Target *t, const Map *map, Emit emit, const void *k, in
                 for (size_t i = 0; i < taken && predictor != NONE; i++) {                                              \
                     K *here = z + i * m;                                                                               \
                     const K *up = i ? here - m : row ? above + at : NULL;                                              \
+                    if (predictor == AVG && up && m == columns && m > 1 && i + 1 < taken) {                            \
+                        average_rows_##N(here, up, m);                                                                 \
+                        i++;                                                                                           \
+                        continue;                                                                                      \
+                    }                                                                                                  \
                     line_##N(here, up, rise ? rise + at : NULL, m, predictor, at == 0, &carry, &slope);                \
                 }                                                                                                      \
                 if (above)                                                                                             \

@@ -74,31 +74,63 @@ DEFINE_VECTOR(16, set1_epi16, short)
 DEFINE_VECTOR(32, set1_epi32, int)
 DEFINE_VECTOR(64, set1_epi64x, long long)
 
-/* Byte planes a (low) and b, interleaved: integers twice as wide of the first or the last half. */
-ALWAYS_INLINE void interleave(__m128i a, __m128i b, int size, __m128i *low, __m128i *high)
+/* Sixteen bytes of plane `b`; the planes above `count` are zero. */
+ALWAYS_INLINE __m128i plane_of(const uint8_t *p, size_t apart, int count, int b)
 {
-    *low = size == 1 ? _mm_unpacklo_epi8(a, b) : size == 2 ? _mm_unpacklo_epi16(a, b) : _mm_unpacklo_epi32(a, b);
-    *high = size == 1 ? _mm_unpackhi_epi8(a, b) : size == 2 ? _mm_unpackhi_epi16(a, b) : _mm_unpackhi_epi32(a, b);
+    return b < count ? _mm_loadu_si128((const __m128i *)(p + (size_t)b * apart)) : _mm_setzero_si128();
 }
 
-/* Sixteen integers of `width` bytes from `count` planes, `apart` bytes from one to the next; the planes above are zero. */
+ALWAYS_INLINE void put_sixteen(uint8_t *z, int i, __m128i x)
+{
+    _mm_storeu_si128((__m128i *)(z + 16 * i), x);
+}
+
+/* Sixteen integers of `width` bytes from planes that lie `apart` bytes apart. Pairs of bytes become words, pairs of words
+ * double words, and so on; written out, since what is left to the compiler as a loop ends up in memory. */
+ALWAYS_INLINE void words_of(const uint8_t *p, size_t apart, int count, int b, __m128i *low, __m128i *high)
+{
+    __m128i first = plane_of(p, apart, count, b), second = plane_of(p, apart, count, b + 1);
+    *low = _mm_unpacklo_epi8(first, second);
+    *high = _mm_unpackhi_epi8(first, second);
+}
+
+ALWAYS_INLINE void double_words_of(const uint8_t *p, size_t apart, int count, int b, __m128i *x)
+{
+    __m128i low, high, upper_low, upper_high;
+    words_of(p, apart, count, b, &low, &high);
+    words_of(p, apart, count, b + 2, &upper_low, &upper_high);
+    x[0] = _mm_unpacklo_epi16(low, upper_low);
+    x[1] = _mm_unpackhi_epi16(low, upper_low);
+    x[2] = _mm_unpacklo_epi16(high, upper_high);
+    x[3] = _mm_unpackhi_epi16(high, upper_high);
+}
+
 ALWAYS_INLINE void gather_sixteen(const uint8_t *p, size_t apart, int count, int width, uint8_t *z)
 {
-    __m128i v[8], w[8];
-    for (int b = 0; b < width; b++)
-        v[b] = b < count ? _mm_loadu_si128((const __m128i *)(p + (size_t)b * apart)) : _mm_setzero_si128();
-    /* Pairs of planes become words, pairs of words double words, and so on: v[b] holds part b of `parts` planes. */
-    for (int size = 1; size < width; size *= 2) {
-        int planes = width / size;
-        for (int b = 0; b < planes; b += 2)
-            for (int part = 0; part < size; part++)
-                interleave(v[b * size + part], v[(b + 1) * size + part], size, &w[b * size + 2 * part],
-                           &w[b * size + 2 * part + 1]);
-        for (int b = 0; b < width; b++)
-            v[b] = w[b];
+    __m128i x[4], upper[4];
+    if (width == 2) {
+        words_of(p, apart, count, 0, &x[0], &x[1]);
+        put_sixteen(z, 0, x[0]);
+        put_sixteen(z, 1, x[1]);
+        return;
     }
-    for (int b = 0; b < width; b++)
-        _mm_storeu_si128((__m128i *)(z + 16 * b), v[b]);
+    double_words_of(p, apart, count, 0, x);
+    if (width == 4) {
+        put_sixteen(z, 0, x[0]);
+        put_sixteen(z, 1, x[1]);
+        put_sixteen(z, 2, x[2]);
+        put_sixteen(z, 3, x[3]);
+        return;
+    }
+    double_words_of(p, apart, count, 4, upper);
+    put_sixteen(z, 0, _mm_unpacklo_epi32(x[0], upper[0]));
+    put_sixteen(z, 1, _mm_unpackhi_epi32(x[0], upper[0]));
+    put_sixteen(z, 2, _mm_unpacklo_epi32(x[1], upper[1]));
+    put_sixteen(z, 3, _mm_unpackhi_epi32(x[1], upper[1]));
+    put_sixteen(z, 4, _mm_unpacklo_epi32(x[2], upper[2]));
+    put_sixteen(z, 5, _mm_unpackhi_epi32(x[2], upper[2]));
+    put_sixteen(z, 6, _mm_unpacklo_epi32(x[3], upper[3]));
+    put_sixteen(z, 7, _mm_unpackhi_epi32(x[3], upper[3]));
 }
 #endif
 
