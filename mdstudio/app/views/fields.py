@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from mdstudio.app.plots.frames import Frame, frame_of
 from mdstudio.app.plots.raster import GridRaster, grid_raster
 from mdstudio.engine.dataset import Dataset
+from mdstudio.engine.errors import UnsupportedError
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,14 @@ class Field:
 
 _made: weakref.WeakKeyDictionary[Dataset, Field] = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
+
+
+def require_single(dataset: Dataset, item: str) -> None:
+    """`UnsupportedError` for an item of vectors: the views draw one value a cell."""
+    known = dataset.item(item)
+    if known.value_kind == "vector":
+        raise UnsupportedError(f"'{known.name}' is a vector of {known.components} components; single values are drawn.",
+                               where=dataset.location)
 
 
 def field_of(dataset: Dataset) -> Field:

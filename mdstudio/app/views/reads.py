@@ -10,7 +10,7 @@ from mdstudio.app.plots.hud import ExplainNote
 from mdstudio.app.plots.pages import PageShape, touched
 from mdstudio.app.plots.picture import Colouring, MapPicture, make_picture
 from mdstudio.app.plots.ranges import Range, Statistics, histogram, statistics
-from mdstudio.app.views.fields import field_of
+from mdstudio.app.views.fields import field_of, require_single
 from mdstudio.engine.dataset import Dataset
 from mdstudio.engine.layout.metadata import Metadata
 from mdstudio.engine.model import Array
@@ -37,6 +37,7 @@ class RectangleRead:
 
 def read_picture(dataset: Dataset, request: MapRequest, colouring: Colouring, progress: Progress) -> MapPicture:
     """A whole slice, coloured."""
+    require_single(dataset, request.item)
     raster = field_of(dataset).raster
     progress.check()
     result = dataset.map(request, progress)
@@ -46,6 +47,7 @@ def read_picture(dataset: Dataset, request: MapRequest, colouring: Colouring, pr
 
 def read_rectangle(dataset: Dataset, request: MapRequest, progress: Progress) -> RectangleRead:
     """The cells that a rectangle touches, in numbers."""
+    require_single(dataset, request.item)
     raster = field_of(dataset).raster
     result = dataset.map(request, progress)
     numbers = statistics(result.values, np.asarray(result.mask))

@@ -143,4 +143,7 @@ class SeriesCard(Card):
 
 
 def _read(dataset: Dataset, request: SeriesRequest, progress: Progress) -> SeriesResult:
+    from mdstudio.app.views.fields import require_single
+
+    require_single(dataset, request.item)
     return dataset.series(request, progress)
