@@ -11,6 +11,7 @@ from typing import Any
 
 from mdstudio.cli.output import Output, counted, duration, size
 from mdstudio.cli.progress import shown_progress, told_to_the_end
+from mdstudio.cli.select import split_names
 from mdstudio.engine.errors import NotFoundError, UsageError
 from mdstudio.engine.model import Dropped
 from mdstudio.jobs.recipe import Mode, Recipe, parameter_list, parameter_mapping
@@ -90,9 +91,7 @@ def recipe_of(args: argparse.Namespace) -> Recipe:
         in_file = parameter_mapping(data.get(key, []), key)
         data[key] = parameter_list(in_file | assigned)
     if args.items is not None:
-        if not args.items.strip():
-            raise UsageError("--items names no item.", advice="Leave it out to take all of them.")
-        data["items"] = [part.replace("\\,", ",").strip() for part in _split(args.items)]
+        data["items"] = split_names(args.items, "--items")
     options = {"grid": args.grid or None, "workers": args.workers, "mode": args.mode}
     data |= {key: value for key, value in options.items() if value is not None}
     return Recipe.from_json(data)
@@ -175,17 +174,6 @@ def _params_file(path: str) -> dict[str, Any]:
         raise UsageError("The parameter file must be a JSON object.", where=path,
                          advice='Such as {"writerParameters": [{"name": "Compression", "value": "ZstdAuto"}]}.')
     return data
-
-
-def _split(text: str) -> list[str]:
-    """Parts between commas; `\\,` is a comma within a name."""
-    parts = [""]
-    for piece in text.split(","):
-        if parts[-1].endswith("\\"):
-            parts[-1] += f",{piece}"
-        else:
-            parts.append(piece)
-    return [part for part in parts[1:] if part.strip()]
 
 
 def _parameter_help() -> str:
