@@ -3,7 +3,7 @@
     python -m tests.benchmarks.codec_c7 [--data FOLDER] [--rounds N] [--samples TEXT]
 
 Sizes are exact. Speeds are CPU time of one thread, the least of the rounds, coders taking turns; they count samples of
-at least 32 tiles of 8 KB on average, in which every codec competes as often as in a dataset. The table says where we lose.
+at least 32 tiles of 8 KB on average, in which every codec competes as often as in a dataset. Losses are marked.
 """
 
 from __future__ import annotations
