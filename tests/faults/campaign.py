@@ -182,6 +182,8 @@ def seen(storage: BlobStorage) -> State:
                     found[item.name, layer, time] = str(values.dtype), values.shape, values.tobytes()
                 except DamagedDataError:
                     found[item.name, layer, time] = REFUSED
+                except MdError as error:
+                    found[item.name, layer, time] = "unreadable", (), type(error).__name__.encode()
     head = metadata.name, tuple(metadata.times.microseconds.tolist()), metadata.storage, tuple(metadata.items)
     return State(head, found)
 
@@ -203,7 +205,7 @@ def is_whole(operation: Operation, found: State, wanted: Expected) -> bool:
 def _is_old_or_new(storage: ItemStorage, value: Slice, old: Slice, new: Slice) -> bool:
     if value == REFUSED:
         return storage.storage_type == "SingleTimestep" and storage.compression != "None"
-    if storage.storage_type != "TimeSeries":
+    if storage.storage_type != "TimeSeries" or value[1] != old[1]:
         return value in (old, new)
     found, before, after = (np.frombuffer(data, dtype) for dtype, _, data in (value, old, new))
     return bool(((found == before) | (found == after)).all())

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from mdstudio.engine.storage import BlobStorage
 from tests.azurite import Azurite
 from tests.faults.campaign import AzureGround, FolderGround, Ground, Operation, azure_ground, campaign
-from tests.faults.operations import OPERATIONS, SAMPLE
+from tests.faults.operations import BY_NAME, OPERATIONS, SAMPLE
 from tests.faults.ways import Way
 
 RULES = pytest.mark.rule("P12", "P14", "P15", "P18", "P25", "T4", "W2")
@@ -53,3 +55,18 @@ def test_some_requests_fail_on_the_way_to_azure(operation: Operation, on_azure: 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=str)
 def test_every_request_fails_on_the_way_to_azure(operation: Operation, on_azure: AzureGround) -> None:
     run(on_azure, operation, 1)
+
+
+def test_a_campaign_notices_an_operation_that_is_torn_or_cannot_be_run_again(tmp_path: Path) -> None:
+    good = BY_NAME["remove-SingleTimestep-None"]
+
+    def data_first(storage: BlobStorage) -> None:
+        for blob in list(storage.list_blobs("000-v/"))[1:2]:
+            storage.delete(blob.name)
+        good.run(storage)
+
+    with pytest.raises(AssertionError, match="torn"):
+        campaign(FolderGround(tmp_path), replace(good, run=data_first), ways=(Way.BEFORE,))
+    create = BY_NAME["create-SingleTimestep-None"]
+    with pytest.raises(AssertionError, match="cannot be run again"):
+        campaign(FolderGround(tmp_path), replace(create, refused_when_done=()), ways=(Way.LOST,))
