@@ -9,7 +9,7 @@ static Inverse inverse_of_here = md_inverse_plain; /* the variant for this proce
 
 /* Raw bytes up to which a block is restored with the GIL held: giving it away and waiting for it again costs two threads
  * more than the few microseconds of the work. The decompressor, where most of the time goes, always releases it. */
-enum { SHORT = 1 << 17 };
+enum { SHORT = 1 << 14 };
 
 static PyObject *py_use_avx2(PyObject *self, PyObject *wanted)
 {
