@@ -34,7 +34,7 @@ from mdstudio.app.widgets import (
     StateStack,
 )
 from mdstudio.engine.errors import Cancelled, MdError
-from mdstudio.engine.model import Description
+from mdstudio.engine.model import Description, ItemStorage
 from mdstudio.engine.progress import Progress
 from mdstudio.engine.settings import RECOMMENDED_COMPRESSION, Settings, choose_settings, effective_defaults
 from mdstudio.jobs.recipe import Recipe
@@ -270,16 +270,17 @@ class ImportDialog(QDialog):
             "Compression": storage.compression,
             "StorageType": storage.storage_type,
             "TimeGroupSize": formats.count(storage.time_group_size) if storage.time_group_size else formats.DASH,
-            "GridTileWidth": formats.count(storage.grid_tile_width or 0),
+            "GridTileWidth": formats.count(storage.grid_tile_width) if storage.grid_tile_width else formats.DASH,
             "LayoutVersion": str(storage.layout_version),
         }
         self._storage.set_rows([
             (name, f"{value}  ({origin_text(origins.get(name, 'default'))})") for name, value in values.items()])
         self.form.set_effective({name: value for name, value in values.items() if origins.get(name) != "parameter"})
-        self._advice.setText("  ".join((*settings.notes, self._recommendation(storage.storage_type))))
+        self._advice.setText("  ".join((*settings.notes, self._recommendation(storage))))
 
-    def _recommendation(self, storage_type: str) -> str:
-        kind = "TimeSeries" if storage_type == "TimeSeries" else "grid"
+    def _recommendation(self, storage: ItemStorage) -> str:
+        series, mesh = storage.storage_type == "TimeSeries", storage.grid_tile_width is None
+        kind = "TimeSeries" if series else "mesh" if mesh else "grid"
         default = next(entry for entry in self._defaults if entry.kind == kind)
         origin = "the code default" if default.origin == "default" else default.origin
         return (f"{RECOMMENDED_COMPRESSION} is recommended for grids, meshes and TimeSeries, ZstdFastAuto for data "

@@ -1,4 +1,4 @@
-"""Queries of meshes: which stored values an area, or points, of a mesh mean, read as `mdstudio.engine.query` reads (P6).
+"""Queries of meshes: which stored values an area, or points, of a mesh mean, read as `engine.query` reads (P6).
 
 Reads only the pages that the request touches, each once. Any thread; several queries may run at once.
 """
@@ -101,8 +101,8 @@ def _positions(layout: ItemLayout, places: MeshPlaces, numbers: Array) -> tuple[
 
 
 def read_mesh_series(source: Source, places: MeshPlaces, request: SeriesRequest) -> SeriesResult:
-    """The values at points over time: of the element that holds each point, or of the nearest of its nodes. A sigma item
-    has none where the element has fewer layers. Errors as `query.read_map`."""
+    """The values at points over time: of the element that holds each point, or of the nearest of its nodes. A sigma
+    item has none where the element has fewer layers. Errors as `query.read_map`."""
     layout, order = source.layout, places.order
     item, level = layout.item, asked_layer(layout.item, request.layer)
     elements = places.geometry.locate(request.points, request.nearest)
