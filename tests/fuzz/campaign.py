@@ -104,10 +104,11 @@ def within(seconds: float) -> Iterator[None]:
 def drive(part: Subject, mutation: Mutation) -> list[str]:
     """[what the reader said, what the check said]; `AssertionError` where they break the promise."""
     blobs = {**part.blobs}
-    if mutation.data is None:
+    data = mutation.bytes
+    if data is None:
         del blobs[mutation.blob]
     else:
-        blobs[mutation.blob] = mutation.data
+        blobs[mutation.blob] = data
     storage: Any = MemoryStorage(blobs, part.lists)
     errors, same = _read(storage, part)
     for error in errors:
