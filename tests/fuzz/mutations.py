@@ -57,7 +57,8 @@ class Mutation:
     """One blob changed (None: gone).
 
     Attributes:
-        kind: "document", "domain", "index", "page" (its checksum right), "bytes" (anything else).
+        kind: "document", "domain", "index", "page" (its checksum right), "moved" (sound pages in another's place, which
+            no checksum tells), "bytes" (anything else).
         note: what was done, for a failure's message.
     """
 
@@ -204,7 +205,7 @@ def _data(subject: Subject) -> Iterator[Mutation]:
             yield from _page(subject, name, before, start, stop)
         yield from _cuts(name, before)
         for other in (names[0], names[-1], names[len(names) // 2]):
-            yield Mutation(name, subject.blobs[other], "bytes", f"the bytes of {other}")
+            yield Mutation(name, subject.blobs[other], "moved", f"the bytes of {other}")
 
 
 def _index_ranges(subject: Subject, name: str) -> list[tuple[int, int]]:
@@ -269,7 +270,7 @@ def _index(name: str, before: bytes, start: int, stop: int) -> Iterator[Mutation
             yield Mutation(name, before[:at] + struct.pack("<i", value) + before[at + 4:], "index", f"{value} at {at}")
         if at + 8 <= stop:
             swapped = before[at + 4:at + 8] + before[at:at + 4]
-            yield Mutation(name, before[:at] + swapped + before[at + 8:], "index", f"swapped at {at}")
+            yield Mutation(name, before[:at] + swapped + before[at + 8:], "moved", f"swapped at {at}")
             first, second = struct.unpack_from("<ii", before, at)
             moved = struct.pack("<ii", max(first + 1, -2**31), max(second - 1, -2**31))
             yield Mutation(name, before[:at] + moved + before[at + 8:], "index", f"a byte moved at {at}")

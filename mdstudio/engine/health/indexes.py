@@ -5,6 +5,7 @@ The bytes are parsed here from format.md, not by the readers in `engine.layout`.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import struct
 from collections.abc import Iterator, Mapping
@@ -22,6 +23,7 @@ from mdstudio.engine.storage import BlobProperties, BlobStorage, Block
 MAGIC = b"MDPI"
 TAIL = 4096
 _TRAILER = 8  # the byte length of the entries, the magic number
+_INDEX_ID = re.compile(r"IDX0{9}-([0-9a-f]{16})")
 _STEP_ID = re.compile(r"TS(\d{10})-([0-9a-f]{16})")
 _REIMPORT = "Import these times again from the source."
 
@@ -148,8 +150,7 @@ class IndexChecker:
         start, block = found.length - _TRAILER - entry_bytes, entry_bytes + _TRAILER
         if block > count:
             tail = self.exactly(blob.name, start, block, found.version)
-        lengths = np.frombuffer(tail[-block:-_TRAILER], "<i4").reshape(-1, step // 4)
-        return self._group_lengths(blob, found, lengths, start)
+        return self._group_lengths(blob, found, tail[-block:], start)
 
     def _no_tail(self, blob: ExpectedBlob, magic: bytes) -> Finding:
         if blob.index_name in self.listed:
@@ -157,19 +158,30 @@ class IndexChecker:
                                f"one in {blob.index_name}, as an early build wrote it")
         return self.damage(codes.GROUP_TAIL, blob, f"the magic number {MAGIC!r} at its end", repr(magic))
 
-    def _group_lengths(self, blob: ExpectedBlob, found: BlobProperties, lengths: Array, data_bytes: int) -> Looked:
+    def _group_lengths(self, blob: ExpectedBlob, found: BlobProperties, index: bytes, data_bytes: int) -> Looked:
+        lengths = np.frombuffer(index[:-_TRAILER], "<i4").reshape(-1, self.expectation.cut(blob.item).pages)
         wanted, slots = blob.stop - blob.start, len(lengths)
         blocks = self._blocks(blob, found)
         wrong = self._lengths(blob, lengths, blob.name) or self._sums(blob, lengths, data_bytes, blocks)
         if slots < wanted:
             wrong.append(self.damage(codes.GROUP_SHORT, blob, f"{wanted} timesteps", f"{slots} timesteps",
                                      times=blob.times[slots:]))
+        wrong = wrong or self._index_hash(blob, index, blocks)
         if wrong:
             return wrong, None
         notes = (self._unlisted(blob, slots - wanted) if slots > wanted else []) + self._list_missing(blob, blocks)
         hashes = self._hashes(blob, blocks[:-1], blocks[:-1]) if len(blocks) == slots + 1 else ()
         return (self._wrong_ids(blob, blocks) + notes,
                 StoredPages(found.version, 0, lengths[:wanted].astype(np.int64), hashes))
+
+    def _index_hash(self, blob: ExpectedBlob, index: bytes, blocks: tuple[Block, ...]) -> list[Finding]:
+        """P11: entries that add up may be changed all the same; the id of the index block tells."""
+        said = _INDEX_ID.fullmatch(blocks[-1].id) if blocks and blocks[-1].size == len(index) else None
+        found = hashlib.sha256(index).hexdigest()[:16]
+        if said is None or said[1] == found:
+            return []
+        return [self.damage(codes.BLOCK_HASH, blob, f"a page index of the hash {said[1]}, as the id of its block says",
+                            f"one of the hash {found}")]
 
     def _sums(
         self, blob: ExpectedBlob, lengths: Array, data_bytes: int, blocks: tuple[Block, ...]

@@ -170,7 +170,8 @@ def _row_length(name: str, encoded: memoryview, rows: int, most_bytes: int, size
         return describe_block(name, encoded).row_length
     try:
         if name == "LZ4":
-            length = len(lz4.block.decompress(encoded, uncompressed_size=most_bytes))
+            most = min(most_bytes, 255 * len(encoded) + 64)  # no block decodes to more
+            length = len(lz4.block.decompress(encoded, uncompressed_size=most))
         else:
             length = len(zlib.decompressobj(-15).decompress(encoded, most_bytes + 1))
     except (zlib.error, lz4.block.LZ4BlockError, ValueError):

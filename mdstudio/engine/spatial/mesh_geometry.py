@@ -144,7 +144,8 @@ class MeshGeometry:
         places = np.asarray(points, np.float64).reshape(-1, 2)
         nodes = self.domain.element_nodes[elements].astype(np.int64)
         corners = in_space(*self.node_positions(nodes), self.wraps)
-        apart = ((corners - in_space(places[:, 0], places[:, 1], self.wraps)[:, None]) ** 2).sum(axis=-1)
+        with np.errstate(all="ignore"):  # coordinates of any size
+            apart = ((corners - in_space(places[:, 0], places[:, 1], self.wraps)[:, None]) ** 2).sum(axis=-1)
         apart[nodes < 0] = np.inf
         found = nodes[np.arange(len(nodes)), np.argmin(apart, axis=1)]
         return np.where(np.asarray(elements) < 0, -1, found)

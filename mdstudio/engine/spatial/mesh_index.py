@@ -93,12 +93,13 @@ def element_centres(x: Array, y: Array, corners: Array, geographic: bool) -> tup
     counted = used & ~on_pole(y)[corners] if geographic else used
     first = x[corners[np.arange(len(corners)), np.argmax(counted, axis=1)]].astype(np.float64)
     sum_x, sum_y = np.zeros(len(corners)), np.zeros(len(corners))
-    for k in range(corners.shape[1]):
-        at = corners[:, k]
-        step = x[at] - first
-        sum_x += np.where(counted[:, k], half_turn(step) if geographic else step, 0.0)
-        sum_y += np.where(used[:, k], y[at], 0.0)
-    return first + sum_x / np.maximum(counted.sum(axis=1), 1), sum_y / used.sum(axis=1)
+    with np.errstate(all="ignore"):  # coordinates that are no numbers, or of any size, have such means too
+        for k in range(corners.shape[1]):
+            at = corners[:, k]
+            step = x[at] - first
+            sum_x += np.where(counted[:, k], half_turn(step) if geographic else step, 0.0)
+            sum_y += np.where(used[:, k], y[at], 0.0)
+        return first + sum_x / np.maximum(counted.sum(axis=1), 1), sum_y / used.sum(axis=1)
 
 
 def on_pole(latitude: Array) -> Array:

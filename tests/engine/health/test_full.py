@@ -220,6 +220,19 @@ def test_a_block_in_the_slot_of_another_timestep_is_found_without_reading_it(tmp
     assert (finding.code, finding.timesteps) == ("MD-H034", (0, 1))
 
 
+@pytest.mark.rule("P11", "P8")
+def test_entries_of_an_index_that_change_places_are_found_by_the_id_of_its_block(tmp_path: Path) -> None:
+    storage = dataset(tmp_path)
+    group = data_file(tmp_path, "000-a")
+    before = group.read_bytes()
+    start = len(before) - 8 - struct.unpack("<i", before[-8:-4])[0]
+    first, second = struct.unpack_from("<ii", before, start)
+    assert first == 0 < second  # a page of no-data and its neighbour of the same shape: each sound in the other's place
+    keep_list(group, lambda data: data[:start] + struct.pack("<ii", second, first) + data[start + 8:])
+    (finding,), _ = run(storage, "index")
+    assert (finding.code, finding.blob) == ("MD-H072", group.relative_to(tmp_path).as_posix())
+
+
 @pytest.mark.rule("P5", "C4")
 def test_pages_of_blobs_whose_index_is_damaged_do_not_count_as_checked(tmp_path: Path) -> None:
     storage = dataset(tmp_path)
