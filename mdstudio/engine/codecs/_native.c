@@ -11,6 +11,7 @@
 #include "_native_bind_block.h"
 #include "_native_bind_masks.h"
 #include "_native_origins.h"
+#include "_native_raster.h"
 
 #if defined(__BYTE_ORDER__) && defined(__ORDER_BIG_ENDIAN__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #error "the stored format is little-endian and so is this extension: leave it out, the NumPy twin says so too"
@@ -284,6 +285,7 @@ static PyMethodDef methods[] = {
     {"mask_compact", py_mask_compact, METH_VARARGS, NULL},
     {"mask_put", py_mask_put, METH_VARARGS, NULL},
     {"mask_spread", py_mask_spread, METH_VARARGS, NULL},
+    {"raster_elements", py_raster_elements, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -74,3 +74,17 @@ def mask_fill(src: Buffer, size: int, bitmap: Buffer, out: Buffer, /) -> None: .
 def mask_compact(src: Buffer, size: int, bitmap: Buffer, out: Buffer, /) -> None: ...
 def mask_put(out: Buffer, size: int, bitmap: Buffer, pattern: int, /) -> None: ...
 def mask_spread(compact: Buffer, size: int, bitmap: Buffer, pattern: int, out: Buffer, /) -> None: ...
+def raster_elements(
+    node_x: Buffer,
+    node_y: Buffer,
+    element_nodes: Buffer,
+    corners: int,
+    x0: float,
+    y0: float,
+    dx: float,
+    dy: float,
+    rows: int,
+    columns: int,
+    into: Buffer,
+    /,
+) -> None: ...

@@ -24,6 +24,7 @@ from mdstudio.engine.codecs._numpy_masks import mask_put as mask_put
 from mdstudio.engine.codecs._numpy_masks import mask_spread as mask_spread
 from mdstudio.engine.codecs._numpy_masks import words as _words
 from mdstudio.engine.codecs._numpy_origins import lattice_origins as lattice_origins
+from mdstudio.engine.codecs._numpy_raster import raster_elements as raster_elements
 from mdstudio.engine.model import Array
 
 NAME = "numpy"
