@@ -84,7 +84,8 @@ class AutoCodec:
             coded = _kept(tile, kept, lattices, probe.strays) if kept is not None else None
             if coded is not None:
                 encoded = self._compress(coded)
-                if not probe.fares_worse(len(encoded) / tile.raw_bytes):
+                fits = len(encoded) <= self.max_encoded(tile.raw_bytes)  # of noise, a mask is one eighth too much (P10)
+                if fits and not probe.fares_worse(len(encoded) / tile.raw_bytes):
                     probe.refitted(coded.transform.hint, coded.header.escapes)
                     return encoded
         encoded, transform = self._compete(tile, hints, lattices)

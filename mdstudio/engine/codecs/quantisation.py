@@ -85,11 +85,11 @@ def moved(elements: Array, hint: Hint, verify: Verify) -> Hint | None:
     x = x[np.isfinite(x)]
     if not x.size:
         return None
-    half = 0.5 * np.spacing(np.abs(x)).astype(np.float64)
-    x = x.astype(np.float64)
     step = hint.scale * hint.factor
     if np.abs(x).max() > _LARGEST or not _SMALLEST < abs(step) < _LARGEST:
         return None
+    half = 0.5 * np.spacing(np.abs(x)).astype(np.float64)  # of the largest float32 it is infinite
+    x = x.astype(np.float64)
     at = int(np.argmin(x))
     x[[0, at]], half[[0, at]] = x[[at, 0]], half[[at, 0]]
     with np.errstate(all="ignore"):
@@ -174,8 +174,9 @@ def _strays(u: Array, hint: Hint) -> Array:
     )
     missed = escapes[: max(count, 0)]
     step = hint.factor / hint.scale if hint.arithmetic == 3 else hint.factor * hint.scale
-    times = (u[missed].astype(np.float64) - hint.factor * hint.offset) / step
-    return missed[np.abs(times - np.rint(times)) > _OFF]
+    with np.errstate(all="ignore"):  # a stray may be any number
+        times = (u[missed].astype(np.float64) - hint.factor * hint.offset) / step
+        return missed[np.abs(times - np.rint(times)) > _OFF]
 
 
 def _best(hints: Iterator[Hint], verify: Verify, strays: int) -> Hint | None:

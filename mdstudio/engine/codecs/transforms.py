@@ -242,8 +242,8 @@ class Tile:
         """The bits of the float32 that `shift` was added to; None where that does not give every element back."""
         if self.size != 4:
             return None
-        c, x = np.float32(shift), base.view(np.float32)
         with np.errstate(all="ignore"):
+            c, x = np.float32(shift), base.view(np.float32)
             before = x - c
             again = before + c
         return before.view(base.dtype) if (again.view(base.dtype) == base).all() else None

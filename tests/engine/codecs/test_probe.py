@@ -115,3 +115,27 @@ def test_a_mask_of_the_winner_serves_tiles_without_holes(competitions: list[int]
     out = np.zeros((32, 32), dtype=np.int16)
     codec("ZstdAuto").decode(block, out)
     assert (out == smooth()).all()
+
+
+def _noise(rng: np.random.Generator, dtype: str, masked: float, bits: int) -> Array:
+    """Noise in the lowest bits of the elements, some of them one pattern."""
+    kind = np.dtype(dtype)
+    words = rng.integers(0, 1 << min(bits, 62), (64, 64)).astype(f"<u{kind.itemsize}")
+    words[rng.random((64, 64)) < masked] = 0
+    return words.view(kind)
+
+
+@pytest.mark.rule("P10", "C6", "P1")
+@pytest.mark.parametrize("name", ["ZstdAuto", "ZstdFastAuto", "DeflateOptimalAuto"])
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "float32", "float64"])
+def test_a_winner_kept_for_noise_makes_no_block_that_readers_refuse(name: str, dtype: str) -> None:
+    rng, size = np.random.default_rng(5), np.dtype(dtype).itemsize
+    for before in (0.4, 0.25, 0.2, 0.15, 0.1, 0.05):
+        for bits in (8 * size, 8 * size - 1, 8 * size - 3):
+            probe = new_probe(name)
+            for masked in (before, before / 2, 0.05, 0.02, 0.01, 0.001):
+                tile = _noise(rng, dtype, masked, bits if masked == before else 8 * size)
+                block, back = codec(name).encode(tile, probe, no_data=0), np.empty_like(tile)
+                assert len(block) <= codec(name).max_encoded(tile.nbytes)
+                codec(name).decode(block, back)
+                assert back.tobytes() == tile.tobytes()

@@ -21,6 +21,7 @@ from mdstudio.engine.codecs.kernels import kernels
 from mdstudio.engine.codecs.lattice_fit import integers_of, step_of, strip_of
 from mdstudio.engine.codecs.nice_numbers import shortest_decimal, simplest_binary
 from mdstudio.engine.codecs.quantisation import Budget
+from mdstudio.engine.model import Hint
 from tests.engine.codecs.fields import KINDS, Array, field
 
 NAMES = ("float32", "float64")
@@ -337,3 +338,30 @@ def test_kelvins_made_celsius_in_float32_are_found() -> None:
     assert header.lattice is not None
     assert header.lattice.shift == -float(np.float32(273.15))
     assert len(block) <= len(stored(kelvins)[0]) + 8
+
+
+@pytest.mark.rule("C2", "C5")
+@pytest.mark.parametrize("name", NAMES)
+def test_tiles_with_the_largest_floats_are_stored_without_a_warning(name: str) -> None:
+    """Warnings are errors here: the spacing of the largest float32 is infinite, and so is what is far from a step."""
+    probe, largest = new_probe("ZstdAuto"), float(np.finfo(name).max)
+    for seed in range(40):
+        tile = unpacked(integers(seed // 2, 10, (20, 20)), WAYS[seed % len(WAYS)], name, seed // 2)
+        tile.flat[seed::97] = (largest, -largest, np.inf, -1e30, 1e-42)[seed % 5]
+        block, back = codec("ZstdAuto").encode(tile, probe), np.empty_like(tile)
+        codec("ZstdAuto").decode(block, back)
+        assert back.tobytes() == tile.tobytes()
+
+
+@pytest.mark.rule("C5")
+def test_a_hint_of_any_numbers_is_only_a_hint() -> None:
+    numbers = (0.0, -0.0, 0.1, 5e-324, 1e300, -1e300, np.inf, np.nan)
+    for seed, name in enumerate(NAMES):
+        tile = unpacked(integers(seed, 6, (8, 8)), "double", name, seed)
+        for scale in numbers:
+            for other in numbers:
+                for arithmetic in (1, 2, 3, 4):
+                    hint = Hint(arithmetic, scale, other, 1.0 if scale else other, other if seed == 0 else None)
+                    block, back = codec("ZstdFastAuto").encode(tile, None, (hint,)), np.empty_like(tile)
+                    codec("ZstdFastAuto").decode(block, back)
+                    assert back.tobytes() == tile.tobytes()
