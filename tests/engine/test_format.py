@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.engine.independent_reader import Reader
-from tests.engine.made_datasets import item, item_storage, make, smooth
+from tests.engine.independent.comparing import same_as_the_values
+from tests.engine.independent.reader import Reader
+from tests.engine.made_datasets import KINDS, item, item_storage, kind_of, make, make_kind, smooth
 
 STORAGE_TYPES = ("SingleTimestep", "MultiTimestep", "TimeSeries")
 
@@ -31,9 +32,19 @@ def test_a_reader_made_from_the_specification_alone_reads_every_layout(
          item_storage(storage_type, compression, width=4, version=version, fixed_step=fixed_step, block_rows=6),
          (item("v", values, -1), item("w", layered, float("nan"), True)))
     reader = Reader(tmp_path / "d")
-    for number, (array, layers) in enumerate(((values, [-1]), (layered, [0, 1]))):
+    for name, array, layers in (("v", values, [-1]), ("w", layered, [0, 1])):
         for layer in layers:
             for time in range(5):
-                cells = reader.slice(number, layer, time)
-                slice_ = array[time, max(layer, 0)]
-                assert cells == {(r, c): slice_[r, c].tobytes() for r in range(11) for c in range(13)}
+                assert reader.slice(name, layer, time).tobytes() == array[time, max(layer, 0)].tobytes()
+
+
+@pytest.mark.rule("K1", "K2", "K5", "K9", "K10", "P1", "P6", "P7", "P8", "T1", "V1")
+@pytest.mark.parametrize("storage_type", STORAGE_TYPES)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("grid", "grid-layered")])
+def test_it_reads_every_kind(tmp_path: Path, kind: str, storage_type: Any) -> None:
+    made = kind_of(kind)
+    codecs = [("None", 3), ("DeflateFast", 2), ("ZstdFastAuto", 3)][:3 if storage_type in made.compressed else 1]
+    for number, (compression, version) in enumerate(codecs if storage_type in made.layouts else ()):
+        folder = tmp_path / str(number)
+        make_kind(folder, made, storage_type, compression, version=version)
+        same_as_the_values(Reader(folder), made)
