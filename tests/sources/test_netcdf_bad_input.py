@@ -131,13 +131,13 @@ def test_meshes_are_told_apart(tmp_path: Path) -> None:
     with new_file(path) as dataset:
         add(dataset, "mesh", [], np.int32(0), {"cf_role": "mesh_topology", "topology_dimension": 2})
         add(dataset, "depth", ["node"], np.arange(5.0), {"mesh": "mesh", "location": "node"})
-    assert "unstructured mesh (depth)" in refusal(path)
+    assert "'depth' is on 'mesh', whose nodes have no coordinates" in refusal(path)
     points = tmp_path / "points.nc"
     with new_file(points) as dataset:
         add(dataset, "lon", ["cell"], np.arange(5.0), {"units": "degrees_east"})
         add(dataset, "lat", ["cell"], np.arange(5.0), {"units": "degrees_north"})
         add(dataset, "t", ["level", "cell"], numbered(2, 5))
-    assert "mesh" in refusal(points)
+    assert "on points of their own: 'cell' has both x and y, and no elements of a mesh" in refusal(points)
 
 
 def test_damage_inside_a_file_is_found_when_it_is_read(tmp_path: Path) -> None:

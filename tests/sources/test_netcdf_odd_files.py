@@ -78,14 +78,6 @@ def test_odd_files_are_described_or_refused(shared_data: Path) -> None:
             assert found == expected
 
 
-def test_mesh_files_are_refused_as_meshes(shared_data: Path) -> None:
-    paths = [p for p in sorted((shared_data / "mesh").iterdir()) if p.suffix in (".nc", ".sww")]
-    found = describe(*paths)
-    assert len(found) == len(paths)
-    for path, message in found.items():
-        assert "unstructured mesh" in str(message), path
-
-
 def test_files_with_hdf5_filters_are_described_or_refused(shared_data: Path) -> None:
     found = describe(*sorted((shared_data / "hdf5_filters").iterdir()))
     described = {Path(p).name for p, v in found.items() if not isinstance(v, str)}

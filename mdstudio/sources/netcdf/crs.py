@@ -36,10 +36,10 @@ def crs_of(mapping: Mapping[str, Any], unit: str) -> tuple[str, str]:
 
 
 def _from_mapping(mapping: Mapping[str, Any], pyproj: Any) -> Any:
-    written = text(mapping, "crs_wkt", "spatial_ref", "esri_pe_string")
+    written = text(mapping, "crs_wkt", "spatial_ref", "esri_pe_string", "wkt")
     if written:
         return pyproj.CRS.from_user_input(written)
-    if text(mapping, "grid_mapping_name"):
+    if text(mapping, "grid_mapping_name") and not text(mapping, "grid_mapping_name").lower().startswith("unknown"):
         plain = json_attributes({k: v for k, v in mapping.items() if not k.startswith("_")})
         return pyproj.CRS.from_cf(plain)
     code = re.search(r"(\d{4,6})$", text(mapping, "epsg_code", "epsg", "EPSG_code").strip())

@@ -1,4 +1,4 @@
-"""One file to what can be imported of it: a `Part` for each grid and time axis, with where each item's values lie."""
+"""One file to what can be imported of it: a `Part` for each grid or mesh and time axis, with where each item lies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mdstudio.engine.errors import SourceError
-from mdstudio.engine.model import DTYPES, Array, Description, Dropped, GridDomain, Hint, Item
+from mdstudio.engine.model import DTYPES, Array, Description, Domain, Dropped, Hint, Item
 from mdstudio.sources.netcdf.attributes import json_attributes, text, units
 from mdstudio.sources.netcdf.clock import Clock, clock_of, ordered, time_dims
 from mdstudio.sources.netcdf.encoding import encoding_of, stored_type
@@ -19,6 +19,9 @@ from mdstudio.sources.netcdf.grids import domain_of, same_domain
 from mdstudio.sources.netcdf.hints import hints_of
 from mdstudio.sources.netcdf.horizontal import Horizontal, NotOnAGridError, horizontal_of
 from mdstudio.sources.netcdf.layers import layer_axis, split
+from mdstudio.sources.netcdf.mesh_domain import MeshDomains, is_mapping, mesh_domain
+from mdstudio.sources.netcdf.mesh_place import MeshElsewhereError, MeshPlace, is_mesh_data, is_mesh_part, mesh_place
+from mdstudio.sources.netcdf.mesh_topology import Mesh, find_meshes, part_notes
 from mdstudio.sources.netcdf.roles import role_of
 from mdstudio.sources.netcdf.view import FileView, Variable
 
@@ -29,7 +32,8 @@ class Binding:
 
     Attributes:
         variable: path of the variable.
-        order: positions in the variable's shape of (time, layer, row, column); -1 where it has no such dimension.
+        order: positions in the variable's shape of (time, layer, row, column); -1 where it has no such dimension. The
+            columns of a mesh are its nodes or elements.
         fixed: (position, index) of the dimensions that split the variable into items.
         stored: the type its bits are read as (`_Unsigned` taken into account), native byte order.
         target: the item's type: another one only with DoubleAsFloat.
@@ -44,7 +48,7 @@ class Binding:
 
 @dataclass(frozen=True)
 class Part:
-    """One grid and time axis of one file: its description, where the items lie, and the file's index of each step."""
+    """One grid or mesh and time axis of one file: description, where the items lie, the file's index of each step."""
 
     description: Description
     bindings: Mapping[str, Binding]
@@ -57,7 +61,7 @@ class Part:
 class _Draft:
     """A part in the making."""
 
-    domain: GridDomain
+    domain: Domain
     clock: Clock
     grid_name: str
     items: list[Item] = field(default_factory=list)
@@ -67,17 +71,16 @@ class _Draft:
 
 @dataclass
 class _Refused:
-    """What is not imported, by reason; mesh reasons apart."""
+    """What is not imported, by reason; `elsewhere` where some of it is on a mesh that the file has not."""
 
     by_reason: dict[str, list[str]] = field(default_factory=dict)
-    mesh: list[str] = field(default_factory=list)
+    elsewhere: bool = False
     largest: str = ""
     largest_size: int = -1
 
     def add(self, name: str, error: NotOnAGridError, size: int = 0) -> None:
         self.by_reason.setdefault(str(error), []).append(name)
-        if error.mesh:
-            self.mesh.append(name)
+        self.elsewhere |= isinstance(error, MeshElsewhereError)
         if not error.quiet and size > self.largest_size:
             self.largest_size = size
             self.largest = f"'{name}' is {error}" if str(error).startswith(("on ", "not on ")) else f"'{name}': {error}"
@@ -90,13 +93,28 @@ def _listing(names: list[str], most: int = 8) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def describe_file(view: FileView, policy: str, double_as_float: bool) -> list[Part]:
+class NoMeshError(SourceError):
+    """Nothing of a file can be imported, because it has not the mesh that its values are on."""
+
+
+@dataclass(frozen=True)
+class Meshes:
+    """Meshes beside those of a file itself: `others` of further files of the source, and all that were `made`."""
+
+    others: tuple[Mesh, ...] = ()
+    made: MeshDomains = field(default_factory=MeshDomains)
+
+
+def describe_file(view: FileView, policy: str, double_as_float: bool, meshes: Meshes | None = None) -> list[Part]:
     """The parts of a file in file order, those with times first. Reads coordinates only.
 
-    Raises `SourceError` naming the file and the reason when nothing of it can be imported.
+    Raises `SourceError` naming the file and the reason when nothing of it can be imported: `NoMeshError` for a mesh that
+    another file may have.
     """
+    meshes = meshes or Meshes()
     refused, notes = _Refused(), _Notes()
-    drafts = _drafts(view, refused, notes, double_as_float)
+    own = find_meshes(view)
+    drafts = _drafts(view, [*own, *meshes.others], meshes.made, refused, notes, double_as_float)
     parts, last_error = [], None
     for draft in drafts:
         try:
@@ -109,8 +127,8 @@ def describe_file(view: FileView, policy: str, double_as_float: bool) -> list[Pa
         notes.extend([*draft.clock.notes, *found])
         parts.append((draft, times, steps))
     if not parts:
-        raise _nothing(view, refused, last_error)
-    dropped = (*notes.all(), *refused.dropped(), *_others(view))
+        raise _nothing(view, own, refused, last_error)
+    dropped = (*notes.all(), *refused.dropped(), *part_notes(view, own), *_others(view, own))
     source = ({"file": view.path, "format": view.format, "bytes": os.path.getsize(view.path)},)
     attributes = json_attributes(view.attributes)
     described = [
@@ -137,13 +155,17 @@ class _Notes:
                 for reason, notes in by_reason.items()]
 
 
-def _drafts(view: FileView, refused: _Refused, notes: _Notes, double_as_float: bool) -> list[_Draft]:
+Place = Horizontal | MeshPlace
+
+
+def _drafts(view: FileView, meshes: list[Mesh], made: MeshDomains, refused: _Refused, notes: _Notes,
+            double_as_float: bool) -> list[_Draft]:
     times = time_dims(view)
     clocks: dict[tuple[Any, ...], Clock] = {}
-    placed: list[tuple[Variable, Horizontal, Clock]] = []
-    for variable in _data_variables(view):
+    placed: list[tuple[Variable, Place, Clock]] = []
+    for variable in _data_variables(view, meshes):
         try:
-            grid = horizontal_of(view, variable, times)
+            grid = mesh_place(view, variable, meshes) or horizontal_of(view, variable, times)
             if 0 in variable.shape and not any(view.sizes[d] == 0 for d in variable.dims if d in times):
                 raise NotOnAGridError("not on a grid: it has a dimension of length 0")
             clues = (tuple(d for d in variable.dims if d in times), variable.group,
@@ -154,7 +176,7 @@ def _drafts(view: FileView, refused: _Refused, notes: _Notes, double_as_float: b
             refused.add(variable.path, error, math.prod(variable.shape))
             continue
         placed.append((variable, grid, clocks[clues]))
-    domains = _Domains(view, [(v, g) for v, g, _ in placed], notes)
+    domains = _Domains(view, [(v, g) for v, g, _ in placed], notes, made)
     drafts: list[_Draft] = []
     for variable, grid, clock in placed:
         try:
@@ -174,11 +196,14 @@ def _same_clock(a: Clock, b: Clock) -> bool:
     return a.static == b.static and a.calendar == b.calendar and bool(np.array_equal(a.microseconds, b.microseconds))
 
 
-def _data_variables(view: FileView) -> list[Variable]:
-    """Everything that is not a coordinate, a bound, a grid mapping or text."""
+def _data_variables(view: FileView, meshes: list[Mesh]) -> list[Variable]:
+    """Everything that is not a coordinate, a bound, a grid mapping, a part of a mesh or text."""
     found = []
     for variable in view.variables.values():
-        if variable.kind or not variable.dims or variable.path in view.helpers:
+        if variable.kind or not variable.dims or variable.path in view.helpers or is_mesh_part(variable, meshes):
+            continue
+        if is_mesh_data(variable, meshes):
+            found.append(variable)
             continue
         if view.coordinate(variable.path) is not None or _is_place(variable) or _is_axis(variable):
             continue
@@ -203,21 +228,22 @@ def _is_place(variable: Variable) -> bool:
 class _Domains:
     """The domains of a file by grid, each read once; equal ones (of several groups) are one."""
 
-    def __init__(self, view: FileView, placed: list[tuple[Variable, Horizontal]], notes: _Notes) -> None:
-        self._view, self._notes = view, notes
+    def __init__(self, view: FileView, placed: list[tuple[Variable, Place]], notes: _Notes, made: MeshDomains) -> None:
+        self._view, self._notes, self._made_meshes = view, notes, made
         self._mappings: dict[tuple[str, ...], Variable] = {}
         self._best: dict[tuple[str, ...], Horizontal] = {}
-        self._made: dict[tuple[str, ...], tuple[GridDomain, str] | NotOnAGridError] = {}
+        self._made: dict[tuple[str, ...], tuple[Domain, str] | NotOnAGridError] = {}
         for variable, grid in placed:
-            self._best.setdefault(grid.key, grid)
+            if isinstance(grid, Horizontal):
+                self._best.setdefault(grid.key, grid)
             for mapping in view.grid_mappings(variable)[:1]:
                 self._mappings.setdefault(grid.key, mapping)
 
-    def get(self, grid: Horizontal) -> tuple[GridDomain, str]:
-        key = self._key(grid)
+    def get(self, grid: Place) -> tuple[Domain, str]:
+        key = self._key(grid) if isinstance(grid, Horizontal) else grid.key
         if key not in self._made:
             try:
-                self._made[key] = self._make(key)
+                self._made[key] = self._make(key) if isinstance(grid, Horizontal) else self._make_mesh(grid)
             except NotOnAGridError as error:
                 self._made[key] = error
         made = self._made[key]
@@ -232,7 +258,12 @@ class _Domains:
         same = [k for k in self._best if k[:2] == grid.key[:2] and k[2]]
         return same[0] if len(same) == 1 else grid.key
 
-    def _make(self, key: tuple[str, ...]) -> tuple[GridDomain, str]:
+    def _make_mesh(self, place: MeshPlace) -> tuple[Domain, str]:
+        domain, notes = mesh_domain(self._view, place.mesh, self._mappings.get(place.key), self._made_meshes)
+        self._notes.extend(notes)
+        return domain, place.mesh.name.replace("/", ".")
+
+    def _make(self, key: tuple[str, ...]) -> tuple[Domain, str]:
         grid = self._best[key]
         mapping = self._mappings.get(key) or next((m for k, m in self._mappings.items() if k[:2] == key[:2]), None)
         domain, notes = domain_of(self._view, grid, mapping)
@@ -245,7 +276,7 @@ class _Domains:
         return domain, name
 
 
-def _add_items(view: FileView, variable: Variable, grid: Horizontal, clock: Clock, draft: _Draft, notes: _Notes,
+def _add_items(view: FileView, variable: Variable, grid: Place, clock: Clock, draft: _Draft, notes: _Notes,
                double_as_float: bool) -> None:
     """The items of one variable, one or (by further dimensions) several."""
     plain = (clock.dim, grid.x_dim, grid.y_dim)
@@ -262,7 +293,8 @@ def _add_items(view: FileView, variable: Variable, grid: Horizontal, clock: Cloc
     item = Item(
         variable.path, encoding.dtype, units(variable.attributes), text(variable.attributes, "long_name", "title"),
         text(variable.attributes, "standard_name"), encoding.no_data, encoding.missing, encoding.valid_min,
-        encoding.valid_max, encoding.scale, encoding.offset, encoding.decoded, axis, attributes=attributes)
+        encoding.valid_max, encoding.scale, encoding.offset, encoding.decoded, axis,
+        location=grid.location if isinstance(grid, MeshPlace) else "cell", attributes=attributes)
     for one in splits:
         name = variable.path + one.suffix
         draft.items.append(replace(item, name=name))
@@ -274,17 +306,19 @@ def _add_items(view: FileView, variable: Variable, grid: Horizontal, clock: Cloc
             draft.hints[name] = hints
 
 
-def _others(view: FileView) -> list[Dropped]:
+def _others(view: FileView, meshes: list[Mesh]) -> list[Dropped]:
     """Variables that are no fields: text and the like by kind, single numbers, bounds of times."""
     kinds: dict[str, list[str]] = {}
     for variable in view.variables.values():
+        if is_mesh_part(variable, meshes):
+            continue
         if variable.path in view.helpers:
             if variable.dims and any(variable in view.listed(v, "bounds") and role_of(v) == "time"
                                      for v in view.variables.values()):
                 kinds.setdefault("bounds of times are not kept", []).append(variable.path)
         elif variable.kind:
             kinds.setdefault(f"{variable.kind} values", []).append(variable.path)
-        elif not variable.dims and role_of(variable) not in ("time", "x", "y"):
+        elif not variable.dims and not is_mapping(variable) and role_of(variable) not in ("time", "x", "y"):
             kinds.setdefault("single numbers, not on a grid", []).append(variable.path)
     return [Dropped(_listing(names), kind, len(names)) for kind, names in kinds.items()]
 
@@ -312,17 +346,19 @@ def _named(parts: list[Part]) -> list[Part]:
     return named
 
 
-def _nothing(view: FileView, refused: _Refused, error: NotOnAGridError | None) -> SourceError:
+def _nothing(view: FileView, meshes: list[Mesh], refused: _Refused, error: NotOnAGridError | None) -> SourceError:
     """Why nothing of the file can be imported."""
     if error is not None:
         text_ = str(error)
         return SourceError(text_[0].upper() + text_[1:] + ".", where=view.path)
-    if refused.mesh:
-        return SourceError(
-            f"The file holds an unstructured mesh ({_listing(refused.mesh, 4)}), not a grid; meshes are read by "
-            "another source.", where=view.path)
     if refused.largest:
-        return SourceError(f"The file has no gridded variable: {refused.largest}.", where=view.path)
+        reason = f"The file has no gridded variable: {refused.largest}."
+        if refused.elsewhere:
+            return NoMeshError(reason, where=view.path, advice="Name the file that has the mesh beside it.")
+        return SourceError(reason, where=view.path)
+    if meshes:
+        return SourceError(f"The file holds a mesh ({_listing([m.name for m in meshes], 4)}) and no values on it.",
+                            where=view.path)
     numeric = [v.path for v in view.variables.values() if not v.kind]
     have = f"it has {_listing(numeric)} only" if numeric else (
         "it has no variable of numbers" if view.variables else "it has no variables")

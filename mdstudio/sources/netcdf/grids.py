@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from mdstudio.engine.model import Array, Domain, Dropped, GridDomain, GridKind, require_grid
+from mdstudio.engine.model import Array, Domain, Dropped, GridDomain, GridKind, MeshDomain
 from mdstudio.sources.netcdf.attributes import json_attributes, text, units
 from mdstudio.sources.netcdf.crs import crs_of, disagreement
 from mdstudio.sources.netcdf.horizontal import Horizontal, NotOnAGridError
+from mdstudio.sources.netcdf.mesh_domain import same_mesh
 from mdstudio.sources.netcdf.roles import role_of
 from mdstudio.sources.netcdf.view import FileView, Variable
 
@@ -147,8 +148,11 @@ def _corners(view: FileView, grid: Horizontal, variable: Variable | None) -> Arr
 
 
 def same_domain(a: Domain, b: Domain) -> str:
-    """"" where two grids are the same to the bit, else what differs. The CRS and attributes are not compared."""
-    a, b = require_grid(a), require_grid(b)
+    """"" where two domains are the same to the bit, else what differs. The CRS and attributes are not compared."""
+    if isinstance(a, MeshDomain) or isinstance(b, MeshDomain):
+        if isinstance(a, MeshDomain) and isinstance(b, MeshDomain):
+            return same_mesh(a, b)
+        return "one is a grid and one a mesh"
     if a.kind != b.kind:
         return f"the grid is {a.kind} against {b.kind}"
     if (a.rows, a.columns) != (b.rows, b.columns):

@@ -9,11 +9,10 @@ from mdstudio.sources.netcdf.view import FileView, Variable
 
 
 class NotOnAGridError(Exception):
-    """Why a variable is not on a grid that can be imported; `mesh` where it is a mesh, `quiet` where it is no data."""
+    """Why a variable is not on a grid that can be imported; `quiet` where it is no data."""
 
-    def __init__(self, reason: str, *, mesh: bool = False, quiet: bool = False) -> None:
+    def __init__(self, reason: str, *, quiet: bool = False) -> None:
         super().__init__(reason)
-        self.mesh = mesh
         self.quiet = quiet
 
 
@@ -45,7 +44,7 @@ def is_mesh_variable(variable: Variable) -> bool:
 def horizontal_of(view: FileView, variable: Variable, time_dims: frozenset[str]) -> Horizontal:
     """The grid that a variable lies on. Raises `NotOnAGridError` with the reason; reads no values."""
     if is_mesh_variable(variable):
-        raise NotOnAGridError("on an unstructured mesh", mesh=True)
+        raise NotOnAGridError("on a mesh that cannot be made out")
     dims = [d for d in variable.dims if d not in time_dims]
     if len(dims) < 2:
         _refuse_unstructured(view, variable, dims)
@@ -155,7 +154,7 @@ def _refuse_unstructured(view: FileView, variable: Variable, dims: list[str]) ->
         roles = {role_of(v) for v in view.over(dim)}
         if {"longitude", "latitude"} <= roles or {"projection_x", "projection_y"} <= roles or (
                 view.coordinate(dim) is None and _has_xy(view, dim)):
-            raise NotOnAGridError(f"on unstructured points or a mesh: '{dim}' has both x and y of its own", mesh=True)
+            raise NotOnAGridError(f"on points of their own: '{dim}' has both x and y, and no elements of a mesh")
 
 
 def _has_xy(view: FileView, dim: str) -> bool:

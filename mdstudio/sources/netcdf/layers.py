@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from mdstudio.sources.netcdf.horizontal import NotOnAGridError
 from mdstudio.sources.netcdf.roles import name_role, role_of, vertical_meaning
 from mdstudio.sources.netcdf.view import FileView, Variable
 
+_LAYER_NAME = re.compile(r"(lay(er)?|lev(el)?|interface)s?$", re.IGNORECASE)  # of dimensions: mesh2d_nLayers, siglay
 MAX_SPLIT = 1000  # items that one variable may be split into
 
 
@@ -61,6 +63,9 @@ def layer_axis(view: FileView, variable: Variable, dim: str) -> LayerAxis:
         v.name: {"values": v.decoded().tolist(), "attributes": json_attributes(v.attributes)}
         for v in view.listed(variable, "coordinates") if v.dims == (dim,) and v is not coordinate and not v.kind}
     extra: dict[str, Any] = {"auxiliary": auxiliary} if auxiliary else {}
+    if coordinate is None:
+        coordinate, values = _everywhere(view, dim)
+        extra |= json_attributes(coordinate.attributes) if coordinate is not None and values is None else {}
     if coordinate is None or values is None:
         return LayerAxis(name, tuple(float(i) for i in range(view.sizes[dim])), dtype="int32", attributes=extra)
     meaning = vertical_meaning(coordinate) if role_of(coordinate) == "vertical" else "index"
@@ -69,6 +74,20 @@ def layer_axis(view: FileView, variable: Variable, dim: str) -> LayerAxis:
         name, tuple(float(v) for v in values), units(coordinate.attributes),
         positive if positive in ("up", "down") else "", meaning, values.dtype.name,
         {**json_attributes(coordinate.attributes), **extra})
+
+
+def _everywhere(view: FileView, dim: str) -> tuple[Variable | None, np.ndarray[Any, np.dtype[Any]] | None]:
+    """A vertical coordinate of the dimension's own name over places too (FVCOM), its values where all places agree."""
+    own = view.variables.get(dim)
+    if own is None or own.kind or len(own.dims) != 2 or dim not in own.dims or role_of(own) != "vertical":
+        return None, None
+    found = []
+    for layer in range(view.sizes[dim]):
+        values = own.decoded((layer,) if own.dims[0] == dim else (slice(None), layer))
+        if not values.size or not (values == values[0]).all():
+            return own, None
+        found.append(values[0])
+    return own, np.array(found) if found and np.unique(found).size == len(found) else None
 
 
 def _values(coordinate: Variable) -> np.ndarray[Any, np.dtype[Any]] | None:
@@ -83,12 +102,17 @@ def _coordinate(view: FileView, variable: Variable, dim: str) -> Variable | None
     if own is not None:
         return own if not own.kind else None
     named = [v for v in view.listed(variable, "coordinates") if v.dims == (dim,) and not v.kind]
-    return next((v for v in named if role_of(v) == "vertical"), named[0] if named else None)
+    if named:
+        return next((v for v in named if role_of(v) == "vertical"), named[0])
+    heights = [v for v in view.over(dim) if not v.kind and role_of(v) == "vertical" and v.path not in view.helpers]
+    return heights[0] if len(heights) == 1 else None
 
 
 def _is_vertical(view: FileView, variable: Variable, dim: str) -> bool:
     coordinate = _coordinate(view, variable, dim)
-    return (role_of(coordinate) if coordinate is not None else name_role(dim)) == "vertical"
+    if coordinate is not None:
+        return role_of(coordinate) == "vertical"
+    return name_role(dim) == "vertical" or _LAYER_NAME.search(dim) is not None
 
 
 def _labels(view: FileView, variable: Variable, dim: str) -> list[str]:

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from mdstudio.engine.errors import NotFoundError, SourceError
-from mdstudio.engine.model import NO_LAYER, Array, Description, Dropped, require_grid
+from mdstudio.engine.model import NO_LAYER, Array, Description, Dropped, MeshDomain, values_of
 from mdstudio.sources.netcdf.caching import ChunkCaches, ReadAhead
-from mdstudio.sources.netcdf.describe import Binding, Part, describe_file
+from mdstudio.sources.netcdf.companions import describe_files
+from mdstudio.sources.netcdf.describe import Binding
 from mdstudio.sources.netcdf.join import Joined, join
 from mdstudio.sources.netcdf.opening import FilePool, plain
-from mdstudio.sources.netcdf.view import native, view_file
+from mdstudio.sources.netcdf.view import native
 
 
 class NetcdfSource:
@@ -64,7 +65,8 @@ class NetcdfSource:
 
     def read(self, description: Description, item: str, times: slice, layer: int, rows: slice,
              columns: slice) -> Array:
-        """(time, row, column) stored values, C-contiguous, little-endian, in the item's type.
+        """(time, row, column) stored values, C-contiguous, little-endian, in the item's type; of a mesh one row of all
+        elements or nodes in the file's order.
 
         Cost: the hyperslab; of a chunked file the chunks it touches. Steps read in order unpack a chunk that spans many
         of them once, or, where the chunks of one slice exceed 64 MB, once for each 32 MB of slices. Raises
@@ -74,8 +76,8 @@ class NetcdfSource:
         if part is None or item not in part.bindings[0]:
             raise NotFoundError(f"There is no item '{item}' in the grid '{description.name}'.", where=self._paths[0])
         wanted = range(*times.indices(len(part.file_of_step)))
-        domain = require_grid(part.description.domain)
-        row_range, column_range = range(*rows.indices(domain.rows)), range(*columns.indices(domain.columns))
+        whole = _shape(part.description, item)
+        row_range, column_range = range(*rows.indices(whole[0])), range(*columns.indices(whole[1]))
         binding = part.bindings[0][item]
         shape = len(wanted), len(row_range), len(column_range)
         if 0 in shape:
@@ -118,9 +120,8 @@ class NetcdfSource:
     def _placed(self, values: Array, binding: Binding, shape: tuple[int, int, int], path: str) -> Array:
         """Transposed to (time, row, column), to the bit; only DoubleAsFloat converts."""
         time, _, row, column = binding.order
-        leading = [time] if time >= 0 else []
-        others = [i for i in range(values.ndim) if i not in (*leading, row, column)]
-        values = values.transpose(*others, *leading, row, column)
+        wanted = [i for i in (time, row, column) if i >= 0]
+        values = values.transpose(*(i for i in range(values.ndim) if i not in wanted), *wanted)
         if values.size != math.prod(shape):
             raise SourceError(f"The variable '{binding.variable}' gave {values.size} values instead of "
                               f"{math.prod(shape)}.", where=path)
@@ -135,15 +136,22 @@ class NetcdfSource:
     def _parts(self) -> dict[str, Joined]:
         if self._joined is None:
             try:
-                described = [self._describe(path) for path in self._paths]
-                self._joined = {j.description.name: j for j in join(self._paths, described, self._policy)}
+                described = describe_files(self._paths, self._files, self._policy, self._double_as_float)
+                self._paths = list(described)  # without those that gave a mesh only
+                joined = join(self._paths, list(described.values()), self._policy)
+                self._joined = {j.description.name: j for j in joined}
             except BaseException:
                 self.close()
                 raise
         return self._joined
 
-    def _describe(self, path: str) -> list[Part]:
-        return describe_file(view_file(path, self._files.get(path)), self._policy, self._double_as_float)
+
+def _shape(description: Description, item: str) -> tuple[int, int]:
+    """Rows and columns of a slice of an item."""
+    domain = description.domain
+    if isinstance(domain, MeshDomain):
+        return 1, values_of(domain, next(i for i in description.items if i.name == item))
+    return domain.rows, domain.columns
 
 
 def _slice(wanted: range) -> slice:
