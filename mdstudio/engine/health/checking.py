@@ -28,6 +28,7 @@ from mdstudio.engine.health.leftovers import left_over_findings
 from mdstudio.engine.health.pages import PagesReport, check_pages
 from mdstudio.engine.layout.guards import guards
 from mdstudio.engine.layout.metadata import METADATA_BLOB, Metadata, load_metadata
+from mdstudio.engine.layout.names import DATA_NAME
 from mdstudio.engine.progress import Progress
 from mdstudio.engine.storage import BlobProperties, BlobStorage, CountingStorage
 
@@ -93,7 +94,7 @@ class _Check:
         yield from _guard_findings(metadata)
         unread = any(guard.blocks_read for guard in guards(metadata))
         yield from domain_findings(self._counting, metadata)
-        listed = {blob.name: blob for blob in _own_blobs(self._counting)}
+        listed = {blob.name: blob for blob in _own_blobs(self._counting, metadata)}
         if unread:
             return
         expectation = Expectation(metadata)
@@ -222,11 +223,13 @@ def _guard_findings(metadata: Metadata) -> Iterator[Finding]:
                       lost="the data of every item" if unread else "", advice=guard.advice)
 
 
-def _own_blobs(storage: BlobStorage) -> Iterator[BlobProperties]:
-    """The blobs of this dataset, without those of datasets that lie below it."""
+def _own_blobs(storage: BlobStorage, metadata: Metadata) -> Iterator[BlobProperties]:
+    """The blobs of this dataset, without those of datasets that lie below it, be it in the folder of an item."""
     blobs = list(storage.list_blobs())
     nested = tuple(blob.name.removesuffix(METADATA_BLOB) for blob in blobs if blob.name.endswith("/" + METADATA_BLOB))
-    return (blob for blob in blobs if not (nested and blob.name.startswith(nested)))
+    folders = tuple(f"{folder}/" for folder in metadata.folders.values())
+    return (blob for blob in blobs if not (nested and blob.name.startswith(nested)) or (
+        blob.name.startswith(folders) and DATA_NAME.match(blob.name)))
 
 
 def _claims(expectation: Expectation, listed: Mapping[str, BlobProperties]) -> Finding | None:

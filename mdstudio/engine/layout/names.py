@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from mdstudio.engine.layout.metadata import layer_folder
 
 DATA_SUFFIX, INDEX_SUFFIX = ".dat", ".idx"
+# Every name that the functions below make. What else lies in an item's folder is somebody's own, a dataset perhaps.
+DATA_NAME = re.compile(r"(?P<folder>[^/]+)/L(?P<layer>-1|\d{4,})/"
+                       r"((?P<key>static|n?\d{8,}T\d{6}(\.\d+)?)|(S(?P<spatial>\d{8,})/)?G(?P<group>\d{8,}))\.(dat|idx)$")
 
 
 def step_blob(folder: str, layer: int, time_key: str) -> str:

@@ -17,6 +17,7 @@ from mdstudio.engine.health import leftovers
 from mdstudio.engine.layout.guards import require_writable
 from mdstudio.engine.layout.item_layout import ItemLayout, layouts_of
 from mdstudio.engine.layout.metadata import METADATA_BLOB, Metadata, load_metadata
+from mdstudio.engine.layout.names import DATA_NAME
 from mdstudio.engine.model import NO_LAYER
 from mdstudio.engine.progress import Progress
 from mdstudio.engine.storage import MUST_NOT_EXIST, BlobProperties, BlobStorage, Wrapper
@@ -27,8 +28,6 @@ What = Literal["no dataset", "unreferenced", "domain", "unfinished", "uncommitte
 _ITEM = re.compile(r"\d{3,}-[a-z0-9_-]{0,40}$")
 _LAYER = re.compile(r"L(-1|\d{4,})$")
 _DOMAIN = re.compile(r"domain-[0-9a-f]{16}\.bin$")
-_DATA = re.compile(r"(?P<folder>[^/]+)/L(?P<layer>-1|\d{4,})/"
-                   r"((?P<key>static|n?\d{8,}T\d{6}(\.\d+)?)|(S(?P<spatial>\d{8,})/)?G(?P<group>\d{8,}))\.(dat|idx)$")
 _STAGED_FILE = re.compile(r"[0-9a-f]+\.(block|write)$")
 
 
@@ -183,7 +182,7 @@ class _Reached:
 
     def knows(self, name: str) -> bool:
         """Whether it is the name of a blob that this engine writes."""
-        match = _DATA.match(name)
+        match = DATA_NAME.match(name)
         if match is None:
             return name == METADATA_BLOB or bool(_DOMAIN.match(name))
         return match["folder"] in self._layouts or bool(_ITEM.match(match["folder"]))
@@ -194,7 +193,7 @@ class _Reached:
             return ""
         if not self._is_dataset:
             return "no dataset"
-        match = _DATA.match(name)
+        match = DATA_NAME.match(name)
         if match is None:
             return "domain"
         layout = self._layouts.get(match["folder"])
@@ -229,7 +228,7 @@ def _uncommitted(storage: BlobStorage, progress: Progress) -> dict[str, list[Blo
     found: dict[str, list[BlobProperties]] = defaultdict(list)
     for blob in getattr(storage, "list_uncommitted", lambda: ())():
         progress.check()
-        match = re.search(rf"(^|/){_DATA.pattern}", blob.name)
+        match = re.search(rf"(^|/){DATA_NAME.pattern}", blob.name)
         if match:
             place, name = blob.name[:match.start()], blob.name[match.start():].lstrip("/")
             found[place].append(BlobProperties(name, blob.length, blob.version))

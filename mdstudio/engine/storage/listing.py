@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -17,6 +18,10 @@ def status_of(path: str, *, folder: bool = False) -> os.stat_result | None:
         status = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError as error:
+        if error.errno == errno.ELOOP:  # a link to itself: nothing is there
+            return None
+        raise
     return status if folder == stat.S_ISDIR(status.st_mode) else None
 
 
@@ -26,9 +31,12 @@ def properties_of(name: str, status: os.stat_result) -> BlobProperties:
 
 
 def one_level(path: str, base: str) -> tuple[list[str], list[BlobProperties]]:
-    """The folders and the blobs directly in the folder `path`, whose blob names start with `base`."""
+    """The folders and the blobs directly in the folder `path`, whose blob names start with `base`.
+
+    A link to a folder that it lies in is none: whoever goes down the folders would never come to an end.
+    """
     entries = _entries(path)
-    folders = [segment for segment, _, is_folder in entries if is_folder]
+    folders = [segment for segment, file, is_folder in entries if is_folder and not _leads_up(file, path)]
     files = [(segment, status_of(file)) for segment, file, is_folder in entries if not is_folder]
     return folders, [properties_of(base + segment, status) for segment, status in files if status is not None]
 
@@ -49,6 +57,23 @@ def walk(path: str, base: str, prefix: str, above: tuple[tuple[int, int], ...] =
             yield properties_of(name, status)
 
 
+def _leads_up(file: str, folder: str) -> bool:
+    """Whether a folder in `folder` is a link to that one, or to one above it on the way that led here."""
+    if not os.path.islink(file):
+        return False
+    above = [folder]
+    while (parent := os.path.dirname(above[-1])) != above[-1]:
+        above.append(parent)
+    return any(os.path.samefile(file, one) for one in above)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself
+        return False
+
+
 def _entries(folder: str) -> list[tuple[str, str, bool]]:
     """(segment, path, is a folder) of what is no side file, in the order of full blob names; empty for no folder."""
     found: dict[str, tuple[str, str, bool]] = {}
@@ -59,7 +84,7 @@ def _entries(folder: str) -> list[tuple[str, str, bool]]:
                     continue
                 segment = segment_of(entry.name)
                 if segment != entry.name or segment not in found:  # a plain name yields to an encoded one
-                    found[segment] = (segment, entry.path, entry.is_dir())
+                    found[segment] = (segment, entry.path, _is_folder(entry))
     except (FileNotFoundError, NotADirectoryError):
         return []
     return sorted(found.values(), key=lambda entry: entry[0] + "/" * entry[2])

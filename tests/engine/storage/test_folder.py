@@ -227,6 +227,27 @@ def test_links_are_followed_but_not_round_in_circles(storage: FolderStorage, tmp
     assert len(names) <= 4
 
 
+@posix
+def test_whoever_goes_down_the_folders_comes_to_an_end(storage: FolderStorage) -> None:
+    storage.write("a/dataset.json", b"x")
+    storage.write("b/c", b"x")
+    root = Path(storage.location)
+    for link, target in (("round", "."), ("a/up", "../b"), ("b/up", "../a"), ("b/root", ".."), ("self", "self"),
+                         ("a/self", "self"), ("gone", "nowhere")):
+        (root / link).symlink_to(target)
+    found, open_folders = [], [""]
+    while open_folders:
+        folder = open_folders.pop()
+        folders, blobs = storage.list_folders(folder)
+        found += [blob.name for blob in blobs]
+        open_folders += [f"{folder}/{name}".lstrip("/") for name in folders]
+    assert sorted(found) == ["a/dataset.json", "a/up/c", "b/c", "b/up/dataset.json"]
+    assert not storage.exists("self")
+    names = [blob.name for blob in storage.list_blobs()]
+    assert {"a/dataset.json", "b/c"} <= set(names)
+    assert not any("self" in name or "gone" in name for name in names)
+
+
 # Folders
 
 
