@@ -11,19 +11,19 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-from mdstudio.engine.errors import AlreadyExistsError, BlobChangedError, StorageError, UsageError
-from mdstudio.engine.layout.document import render_document
+from mdstudio.engine.errors import AlreadyExistsError, UsageError
 from mdstudio.engine.layout.domain import domain_name, store_domain
 from mdstudio.engine.layout.domain_kinds import check_mesh
 from mdstudio.engine.layout.encoding import Workers
 from mdstudio.engine.layout.guards import require_writable
 from mdstudio.engine.layout.item_layout import ItemLayout, layouts_of
-from mdstudio.engine.layout.metadata import METADATA_BLOB, Metadata, item_folders, save_metadata
+from mdstudio.engine.layout.metadata import METADATA_BLOB, Metadata, item_folders
 from mdstudio.engine.model import Description, Dropped, MeshDomain
 from mdstudio.engine.progress import Progress
 from mdstudio.engine.settings import Settings, encode_workers
-from mdstudio.engine.storage import CLAIM_WAIT, MUST_NOT_EXIST, BlobStorage
+from mdstudio.engine.storage import CLAIM_WAIT, BlobStorage
 from mdstudio.engine.writing.new_blobs import NewBlobs
+from mdstudio.engine.writing.saving import save_new
 from mdstudio.engine.writing.series import write_series
 from mdstudio.engine.writing.source_order import in_stored_order
 from mdstudio.engine.writing.steps import write_multi, write_single
@@ -82,7 +82,7 @@ def create_dataset(
             raise _exists(storage)
         blobs = NewBlobs(storage, metadata.folders.values(), lambda: not storage.exists(METADATA_BLOB))
         stored_bytes = write_all(storage, metadata, description, reader, progress, workers, blobs,
-                                 lambda whole: _save(storage, whole))
+                                 lambda whole: save_new(storage, whole))
     return WriteSummary(len(metadata.items), len(metadata.times), description.raw_bytes, stored_bytes,
                         time.monotonic() - started, description.dropped)
 
@@ -148,25 +148,6 @@ def new_metadata(name: str, description: Description, settings: Settings, first_
     check_mesh(domain, "The source's mesh")
     return replace(metadata, kind="mesh", nodes=domain.nodes, sigma=domain.sigma,
                    element3d_count=domain.element3d_count)
-
-
-def _save(storage: BlobStorage, metadata: Metadata) -> None:
-    """Save `dataset.json` where there is none; an answer that was lost counts when what is stored is ours."""
-    try:
-        save_metadata(storage, metadata, if_none_match=MUST_NOT_EXIST)
-    except StorageError as error:
-        if _is_stored(storage, metadata):
-            return
-        if isinstance(error, BlobChangedError):
-            raise _exists(storage) from error
-        raise
-
-
-def _is_stored(storage: BlobStorage, metadata: Metadata) -> bool:
-    try:
-        return storage.read(METADATA_BLOB).data == render_document(metadata)
-    except Exception:  # whatever it is: the save that failed is what is told
-        return False
 
 
 def _exists(storage: BlobStorage) -> AlreadyExistsError:

@@ -13,9 +13,9 @@ from mdstudio.engine.layout.domain import domain_name, load_domain, store_domain
 from mdstudio.engine.layout.guards import require_writable
 from mdstudio.engine.layout.metadata import SCHEMA_VERSION, Metadata, load_metadata
 from mdstudio.engine.model import Array, MeshDomain
-from mdstudio.engine.operations.saving import save_change
 from mdstudio.engine.progress import Progress
 from mdstudio.engine.storage import CLAIM_WAIT, BlobStorage
+from mdstudio.engine.writing.saving import save_change
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from mdstudio.engine.errors import AlreadyExistsError, BlobChangedError, CommitUncertainError, StorageError, UsageError
+from mdstudio.engine.errors import AlreadyExistsError, BlobChangedError, StorageError, UsageError
 from mdstudio.engine.layout.guards import guards
-from mdstudio.engine.layout.metadata import METADATA_BLOB, Metadata, load_metadata, save_metadata
-from mdstudio.engine.operations.saving import is_stored
+from mdstudio.engine.layout.metadata import METADATA_BLOB, Metadata, load_metadata
 from mdstudio.engine.progress import Progress
-from mdstudio.engine.storage import CLAIM_WAIT, MUST_NOT_EXIST, BlobProperties, BlobStorage, Block
+from mdstudio.engine.storage import CLAIM_WAIT, BlobProperties, BlobStorage, Block
+from mdstudio.engine.writing.saving import save_new
 
 COPIES = 4  # blobs that are copied at once, each through memory where the service does not copy it itself
 
@@ -62,7 +62,7 @@ def relocate(source: BlobStorage, target: BlobStorage, progress: Progress | None
         if _blobs(source, metadata) != wanted or source.properties(METADATA_BLOB).version != version:
             raise _changed(source)
         progress.check()
-        _save(target, metadata)
+        save_new(target, metadata)
     return Relocation(len(wanted), sum(blob.length for blob in wanted.values()), len(kept), time.monotonic() - started)
 
 
@@ -147,14 +147,3 @@ def _facts(storage: BlobStorage, name: str, blocks: bool) -> tuple[int, tuple[Bl
 def _changed(source: BlobStorage) -> BlobChangedError:
     return BlobChangedError("The dataset was changed while it was copied; the copy is no dataset.",
                             where=source.location, advice="Run it again.")
-
-
-def _save(target: BlobStorage, metadata: Metadata) -> None:
-    try:
-        save_metadata(target, metadata, if_none_match=MUST_NOT_EXIST)
-    except CommitUncertainError:
-        if not is_stored(target, metadata):
-            raise
-    except BlobChangedError as error:
-        raise AlreadyExistsError("Another job has made a dataset here meanwhile.", where=target.location,
-                                 advice="Choose another destination.") from error

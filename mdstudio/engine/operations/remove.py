@@ -15,10 +15,10 @@ from mdstudio.engine.layout.guards import require_writable
 from mdstudio.engine.layout.metadata import METADATA_BLOB, Metadata, load_metadata
 from mdstudio.engine.layout.names import DATA_SUFFIX, INDEX_SUFFIX
 from mdstudio.engine.model import Array
-from mdstudio.engine.operations.saving import save_change
 from mdstudio.engine.progress import Progress
 from mdstudio.engine.storage import CLAIM_WAIT, BlobProperties, BlobStorage
 from mdstudio.engine.times import format_time
+from mdstudio.engine.writing.saving import save_change
 
 _STEP = re.compile(rf"[^/]+/L-?\d+/(?P<key>[^/]+)({re.escape(DATA_SUFFIX)}|{re.escape(INDEX_SUFFIX)})$")
 

@@ -11,11 +11,11 @@ from mdstudio.engine.errors import BlobChangedError
 from mdstudio.engine.layout.item_layout import layouts_of
 from mdstudio.engine.layout.metadata import METADATA_BLOB, Metadata
 from mdstudio.engine.model import Array, Description
-from mdstudio.engine.operations.saving import save_change
 from mdstudio.engine.progress import Progress
 from mdstudio.engine.storage import BlobStorage
 from mdstudio.engine.writer import write_units
 from mdstudio.engine.writing.new_blobs import NewBlobs
+from mdstudio.engine.writing.saving import save_change
 from mdstudio.engine.writing.source_order import in_stored_order
 from mdstudio.engine.writing.units import SliceReader, units_within
 
