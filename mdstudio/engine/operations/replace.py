@@ -16,12 +16,12 @@ from mdstudio.engine.layout.guards import require_writable
 from mdstudio.engine.layout.metadata import Metadata, load_metadata
 from mdstudio.engine.model import Description
 from mdstudio.engine.operations.clean import unreferenced_blobs
-from mdstudio.engine.operations.saving import save_change
 from mdstudio.engine.progress import Progress
 from mdstudio.engine.settings import Settings, encode_workers
 from mdstudio.engine.storage import CLAIM_WAIT, BlobProperties, BlobStorage
 from mdstudio.engine.writer import WriteSummary, new_metadata, write_all
 from mdstudio.engine.writing.new_blobs import NewBlobs
+from mdstudio.engine.writing.saving import save_change
 from mdstudio.engine.writing.units import SliceReader
 
 
