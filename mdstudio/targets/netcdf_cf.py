@@ -59,6 +59,16 @@ def set_attributes(target: Any, attributes: Mapping[str, Any], without: frozense
         target.setncattr(name, value)
 
 
+def attribute_variable(
+    file: Any, name: str, attributes: Mapping[str, Any], without: frozenset[str] = frozenset()
+) -> None:
+    """A variable that is there for its attributes (a grid mapping, the topology of a mesh); its number is 0, for one
+    that is never written holds whatever was in memory."""
+    variable = file.createVariable(name, "i4", fill_value=False)
+    set_attributes(variable, attributes, without)
+    variable[...] = 0
+
+
 def fill_value(item: Item) -> Any:
     """The no-data value in the stored type; None where there is none, or one that the type cannot hold (P5)."""
     return None if item.no_data is None else _held(item.no_data, item.numpy)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mdstudio.engine.model import Array, GridDomain, Item
-from mdstudio.targets.netcdf_cf import PACKING, Names, set_attributes
+from mdstudio.targets.netcdf_cf import PACKING, Names, attribute_variable
 from mdstudio.targets.netcdf_frame import (
     BLOCK_BYTES,
     CHUNK_BYTES,
@@ -78,7 +78,7 @@ def write_grid(file: Any, names: Names, domain: GridDomain) -> Place:
     mapping = dict(domain.grid_mapping) or _mapping_of(domain)
     if mapping:
         attributes["grid_mapping"] = names.take("crs")
-        set_attributes(file.createVariable(attributes["grid_mapping"], "i4", fill_value=False), mapping, PACKING)
+        attribute_variable(file, attributes["grid_mapping"], mapping, PACKING)
     return Place(y_dim, x_dim, attributes)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from mdstudio.engine.layout.mesh_order import MeshOrder
 from mdstudio.engine.model import Array, Item, MeshDomain
-from mdstudio.targets.netcdf_cf import fill_value, set_attributes
+from mdstudio.targets.netcdf_cf import attribute_variable, fill_value, set_attributes
 from mdstudio.targets.netcdf_frame import BLOCK_BYTES, Frame, Layers, data_variable, put, ranges
 
 CHUNK_VALUES = 1 << 18  # elements or nodes of a chunk of the file
@@ -46,8 +46,7 @@ def write_topology(frame: Frame, domain: MeshDomain) -> Mesh:
     file.createDimension(mesh.faces, domain.elements)
     file.createDimension(mesh.nodes, domain.nodes)
     file.createDimension(parts["nMax_face_nodes"], domain.element_nodes.shape[1])
-    variable = file.createVariable(topology, "i4", fill_value=False)
-    set_attributes(variable, {
+    attribute_variable(file, topology, {
         "cf_role": "mesh_topology", "topology_dimension": 2, "node_coordinates": f"{parts['node_x']} {parts['node_y']}",
         "face_node_connectivity": parts["face_nodes"], "face_dimension": mesh.faces, "node_dimension": mesh.nodes,
     } | {key: value for key, value in domain.attributes.items() if isinstance(value, str | int | float)})
@@ -70,8 +69,7 @@ def write_topology(frame: Frame, domain: MeshDomain) -> Mesh:
     if domain.crs:
         import pyproj
 
-        set_attributes(file.createVariable(names.take("crs"), "i4", fill_value=False),
-                       {"crs_wkt": pyproj.CRS.from_user_input(domain.crs).to_wkt()})
+        attribute_variable(file, names.take("crs"), {"crs_wkt": pyproj.CRS.from_user_input(domain.crs).to_wkt()})
     return mesh
 
 

@@ -56,6 +56,8 @@ class Operation:
         changes: whether a reader sees a difference.
         kept: whether a run again leaves the very same blobs as one without faults (a replace goes on counting).
         leaves_unlisted: a run that ended late may leave blobs that nothing refers to, for `clean`.
+        only_reads: it writes nothing to the storage, but a file elsewhere.
+        look: what whoever reads finds.
     """
 
     name: str
@@ -67,9 +69,11 @@ class Operation:
     changes: bool = True
     kept: bool = True
     leaves_unlisted: bool = False
+    only_reads: bool = False
+    look: Callable[[BlobStorage], State] = lambda storage: seen(storage)
 
     def seen(self, storage: BlobStorage) -> State:
-        return seen(storage.child(self.dataset))
+        return self.look(storage.child(self.dataset))
 
     def __str__(self) -> str:
         return self.name
@@ -174,9 +178,9 @@ def seen(storage: BlobStorage) -> State:
     metadata = dataset.metadata
     found: dict[tuple[str, int, int], Slice] = {}
     for item in metadata.items:
-        for layer in item.layer_ids():
+        for layer in range(len(item.layers or (0,))):
             for time in range(len(metadata.times)):
-                request = MapRequest(item.name, time) if layer < 0 else MapRequest(item.name, time, layer=layer)
+                request = MapRequest(item.name, time, layer if item.layers else None)
                 try:
                     values = dataset.map(request).stored
                     found[item.name, layer, time] = str(values.dtype), values.shape, values.tobytes()
@@ -184,7 +188,8 @@ def seen(storage: BlobStorage) -> State:
                     found[item.name, layer, time] = REFUSED
                 except MdError as error:
                     found[item.name, layer, time] = "unreadable", (), type(error).__name__.encode()
-    head = metadata.name, tuple(metadata.times.microseconds.tolist()), metadata.storage, tuple(metadata.items)
+    head = (metadata.name, tuple(metadata.times.microseconds.tolist()), metadata.storage, tuple(metadata.items),
+            metadata.domain_blob)
     return State(head, found)
 
 
@@ -194,18 +199,20 @@ def is_whole(operation: Operation, found: State, wanted: Expected) -> bool:
         return True
     if not operation.by_time or found.head not in (wanted.old.head, wanted.new.head):
         return False
-    storage = found.head[2]
+    _, _, storage, items, _ = found.head
     assert isinstance(storage, ItemStorage)
+    assert isinstance(items, tuple)
+    stored_as = {item.name: "SingleTimestep" if item.value_kind == "zlevel" else storage.storage_type for item in items}
     return all(
-        _is_old_or_new(storage, value, wanted.old.slices[key], wanted.new.slices[key])
+        _is_old_or_new(stored_as[key[0]], storage, value, wanted.old.slices[key], wanted.new.slices[key])
         for key, value in found.slices.items()
     )
 
 
-def _is_old_or_new(storage: ItemStorage, value: Slice, old: Slice, new: Slice) -> bool:
+def _is_old_or_new(stored_as: str, storage: ItemStorage, value: Slice, old: Slice, new: Slice) -> bool:
     if value == REFUSED:
-        return storage.storage_type == "SingleTimestep" and storage.compression != "None"
-    if storage.storage_type != "TimeSeries" or value[1] != old[1]:
+        return stored_as == "SingleTimestep" and storage.compression != "None"
+    if stored_as != "TimeSeries" or value[1] != old[1]:
         return value in (old, new)
     found, before, after = (np.frombuffer(data, dtype) for dtype, _, data in (value, old, new))
     return bool(((found == before) | (found == after)).all())
@@ -254,6 +261,22 @@ def campaign(ground: Ground, operation: Operation, *, every: int = 1, ways: tupl
             report.faults[way] += 1
             report.borne[way] += borne
             number += every
+    return report
+
+
+def sample(ground: Ground, operation: Operation, turn: int, faults: int) -> Report:
+    """Fail some calls, each in another way: other calls and other ways at each `turn`."""
+    wanted = expected(ground, operation)
+    report = Report()
+    for at in range(len(ground.ways)):
+        if sum(report.faults.values()) == faults:
+            break
+        way = ground.ways[(turn + at) % len(ground.ways)]
+        plan = Plan(way, 1 + (5 * turn + 3 * at) % 23)
+        borne = fault(ground, operation, wanted, plan)
+        if borne is None and plan.calls:
+            borne = fault(ground, operation, wanted, Plan(way, 1 + plan.number % plan.calls))
+        report.faults[way], report.borne[way] = int(borne is not None), int(bool(borne))
     return report
 
 

@@ -1,9 +1,10 @@
-"""Kills an operation of the engine at every commit point: `python kill.py folder|azure OPERATION PLACE EVERY`.
+"""Kills operations of the engine at their commit points: `python kill.py folder|azure PLACE FIRST EVERY OPERATION...`.
 
 One process forks a worker for each point: the worker kills itself (SIGKILL) right before the n-th time that it opens a
-file for writing, moves, removes, stamps or makes one below the folder, or in Azure right before or right after its n-th
-request, n = 1, 2, ... (each EVERY-th) until it gets through. Then whoever reads must find the old dataset or the new
-one, and the operation run again must complete. Prints how many kills there were. Used by test_kills.py.
+file for writing, moves, removes, stamps or makes one below the folder, or in Azure (and where the operation only reads)
+right before or right after its n-th request, n = FIRST, FIRST + EVERY, ... until it gets through. Then whoever reads
+must find the old dataset or the new one, and the operation run again must complete. Prints how many kills there were,
+an operation a line. Used by test_kills.py.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any, TypeVar
 
 from azure.storage.blob import ContainerClient
 
+from mdstudio.engine.reading import threads
 from mdstudio.engine.storage import BlobStorage, Wrapper
 from tests.engine.storage.crash import kill_at
 from tests.faults.campaign import AzureGround, Expected, FolderGround, Ground, Operation, complete, expected, is_whole
@@ -54,7 +56,9 @@ def check(ground: Ground, operation: Operation, wanted: Expected, step: int, roo
     operation.prepare(place.storage)
     child = os.fork()
     if child == 0:
-        if root is None:
+        threads._readers.cache_clear()  # the pools of this process: their threads are not forked
+        threads._decoders.cache_clear()
+        if root is None or operation.only_reads:
             operation.run(Killer(place.storage, step))
         else:
             kill_at(step, root)
@@ -72,8 +76,7 @@ def check(ground: Ground, operation: Operation, wanted: Expected, step: int, roo
 
 
 def main() -> None:
-    where, name, root, every = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
-    operation = BY_NAME[name]
+    where, root, first, every = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
     ground: Ground
     if where == "folder":
         ground = FolderGround(Path(root).resolve())
@@ -81,12 +84,14 @@ def main() -> None:
         connection = os.environ["AZURE_STORAGE_CONNECTION_STRING"]
         container = ContainerClient.from_connection_string(connection, root, retry_total=0)
         ground = AzureGround(container, container, FaultyProxy(0))
-    wanted = expected(ground, operation)
-    kills, step = 0, 1
-    while check(ground, operation, wanted, step, Path(root).resolve() if where == "folder" else None):
-        kills += 1
-        step += every
-    print(kills)
+    for name in sys.argv[5:]:
+        operation = BY_NAME[name]
+        wanted = expected(ground, operation)
+        kills, step = 0, first
+        while check(ground, operation, wanted, step, Path(root).resolve() if where == "folder" else None):
+            kills += 1
+            step += every
+        print(f"{name}: {kills}", flush=True)
 
 
 if __name__ == "__main__":

@@ -30,20 +30,20 @@ class Way(StrEnum):
 
 
 class Plan:
-    """The `number`-th call that can fail in this way does; any thread."""
+    """The `number`-th call that can fail in this way does, if there are so many `calls`; any thread."""
 
     def __init__(self, way: Way, number: int) -> None:
         self.way, self.number = way, number
         self.fired = False
         self._lock = threading.Lock()
-        self._calls = 0
+        self.calls = 0
 
     def hits(self) -> bool:
         """Count a call; whether it is the one."""
         with self._lock:
-            self._calls += 1
-            self.fired = self.fired or self._calls == self.number
-            return self._calls == self.number
+            self.calls += 1
+            self.fired = self.fired or self.calls == self.number
+            return self.calls == self.number
 
 
 WRITES = ("write", "commit_blocks", "delete", "copy_from")
