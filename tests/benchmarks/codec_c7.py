@@ -152,6 +152,20 @@ def table(results: Sequence[Result]) -> Iterator[str]:
         yield f"| {sample.name} | {sample.group} | {len(sample.tiles)} | {cells} |"
 
 
+def class_table(results: Sequence[Result]) -> Iterator[str]:
+    """Sizes of ZstdAuto over those of the peers: geometric means of each class, without the hints of a source where
+    its scale is not stored with the floats (as xarray unpacks them, and GRIB)."""
+    yield "| class | samples | " + " | ".join(f"/ {peer}" for peer in PEERS) + " | without hints: " + " | ".join(
+        f"/ {peer}" for peer in PEERS) + " |"
+    yield "|---" * (2 + 2 * len(PEERS)) + "|"
+    groups = list(dict.fromkeys(sample.group for sample, _ in results))
+    for group in (*groups, "all"):
+        chosen = [rows for sample, rows in results if group in (sample.group, "all")]
+        means = [_mean(rows[ours].stored / rows[peer].stored for rows in chosen)
+                 for ours in (ZSTD, BLIND) for peer in PEERS]
+        yield f"| {group} | {len(chosen)} | " + " | ".join(f"{mean:.3f}" for mean in means) + " |"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--data", type=Path, default=SHARED, help="folder of the real files")
@@ -165,7 +179,7 @@ def main() -> None:
         for sample in samples(options.data)
         if options.samples in sample.name or options.samples in sample.group
     ]
-    print("\n".join(table(results)))
+    print("\n".join([*table(results), "", *class_table(results)]))
 
 
 if __name__ == "__main__":
