@@ -1,7 +1,8 @@
 """Compare two datasets, or a dataset with the files it was made of: stored bits, coordinates, times, units.
 
 Block by block: a tile over one time group where a side is TimeSeries, a band of rows of one time otherwise; so each
-stored page is decoded once, and memory does not depend on the sizes.
+stored page is decoded once, and memory does not depend on the sizes. Values of meshes are compared element by element
+(node by node) of the sources, also where the two are stored in different orders.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from mdstudio.engine.errors import NotFoundError
-from mdstudio.engine.model import GridDomain, Item
+from mdstudio.engine.model import Domain, GridDomain, Item, MeshDomain
 from mdstudio.engine.progress import Progress
 from mdstudio.engine.storage import redact
 from mdstudio.engine.times import TimeAxis
-from mdstudio.jobs.sides import Block, DatasetSide, Side, SourceSide, blocks
+from mdstudio.jobs.mesh_places import place_of, same_coordinates
+from mdstudio.jobs.sides import Block, DatasetSide, Side, SourceSide, blocks, reordered
 
 Difference = dict[str, Any]
 
@@ -36,21 +38,22 @@ def compare(a: str, b: str | Sequence[str], progress: Progress, grid: str = "") 
     with _opened([a], grid, progress) as candidates_a, \
             _opened([b] if isinstance(b, str) else list(b), grid, progress) as candidates_b:
         side_a, side_b = max(((x, y) for x in candidates_a for y in candidates_b), key=_likeness)
-        return _compare(side_a, side_b, progress)
+        return _compare(side_a, side_b, reordered(side_b, side_a), progress)
 
 
-def _compare(a: Side, b: Side, progress: Progress) -> dict[str, Any]:
+def _compare(a: Side, original_b: Side, b: Side, progress: Progress) -> dict[str, Any]:
     items_a, items_b = {i.name: i for i in a.items}, {i.name: i for i in b.items}
     shared = [name for name in items_a if name in items_b]
     only_a, only_b = ([n for n in x if n not in y] for x, y in ((items_a, items_b), (items_b, items_a)))
     times = _common_times(a.times, b.times)
     facts = {name: _fact_difference(a, b, items_a[name], items_b[name]) for name in shared}
-    steps = list(blocks(a, b, times)) if any(fact is None for fact in facts.values()) else []
-    progress.start(sum(items_a[n].layer_count for n in shared if facts[n] is None) * len(steps), "blocks")
-    items = [_compare_item(a, b, items_a[name], items_b[name], facts[name], steps, len(times), progress)
-             for name in shared]
+    shapes = {name: a.places.shape(items_a[name]) for name in shared if facts[name] is None}
+    steps = {shape: list(blocks(a, b, times, shape)) for shape in set(shapes.values())}
+    progress.start(sum(items_a[name].layer_count * len(steps[shape]) for name, shape in shapes.items()), "blocks")
+    items = [_compare_item(a, b, items_a[name], items_b[name], facts[name],
+                           steps[shapes[name]] if name in shapes else [], len(times), progress) for name in shared]
     items += [_missing(name, "a") for name in only_a if not isinstance(a, SourceSide)]
-    items += [_missing(name, "b") for name in only_b if not isinstance(b, SourceSide)]
+    items += [_missing(name, "b") for name in only_b if not isinstance(original_b, SourceSide)]
     if not items:
         raise NotFoundError("The two have no item in common.", where=a.name)
     result = {
@@ -60,7 +63,7 @@ def _compare(a: Side, b: Side, progress: Progress) -> dict[str, Any]:
     }
     return {
         "equal": all(item["equal"] for item in items) and all(result.values()), "items": items, **result,
-        "not_in_a": only_b if isinstance(b, SourceSide) else [],
+        "not_in_a": only_b if isinstance(original_b, SourceSide) else [],
         "not_in_b": only_a if isinstance(a, SourceSide) else [],
     }
 
@@ -79,7 +82,7 @@ def _opened(locations: Sequence[str], grid: str, progress: Progress) -> Iterator
         if not descriptions:
             names = ", ".join(d.name for d in source.descriptions())
             raise NotFoundError(f"There is no grid '{grid}'; it has {names}.", where=redact(locations[0]))
-        yield [SourceSide(source, description, redact(locations[0])) for description in descriptions]
+        yield [SourceSide(source, description, redact(locations[0]), progress) for description in descriptions]
 
 
 def _likeness(pair: tuple[Side, Side]) -> tuple[int, bool, bool]:
@@ -90,7 +93,8 @@ def _likeness(pair: tuple[Side, Side]) -> tuple[int, bool, bool]:
 
 
 def _shape(side: Side) -> tuple[int, int]:
-    return side.domain.rows, side.domain.columns
+    domain = side.domain
+    return (domain.elements, domain.nodes) if isinstance(domain, MeshDomain) else (domain.rows, domain.columns)
 
 
 def _common_times(a: TimeAxis, b: TimeAxis) -> list[tuple[int, int]]:
@@ -143,7 +147,12 @@ def as_float(a: Item, b: Item) -> bool:
 def _fact_difference(a: Side, b: Side, item_a: Item, item_b: Item) -> Difference | None:
     """The first fact that makes stored bits incomparable or mean another value."""
     facts: dict[str, tuple[Any, Any]] = {
+        "kind": ("mesh" if isinstance(a.domain, MeshDomain) else "grid",
+                 "mesh" if isinstance(b.domain, MeshDomain) else "grid"),
         "shape": (_shape(a), _shape(b)),
+        "location": (item_a.location, item_b.location),
+        "values": (item_a.value_kind, item_b.value_kind),
+        "components": (item_a.components, item_b.components),
         "type": ("", "") if as_float(item_a, item_b) else (item_a.dtype, item_b.dtype),
         "layers": (item_a.layers.values if item_a.layers else None, item_b.layers.values if item_b.layers else None),
         "scale": (item_a.scale, item_b.scale),
@@ -156,6 +165,8 @@ def _fact_difference(a: Side, b: Side, item_a: Item, item_b: Item) -> Difference
         both_nan = isinstance(left, float) and isinstance(right, float) and left != left and right != right
         if left != right and not both_nan:
             return {"fact": fact, "a": left, "b": right}
+    if a.places.shape(item_a) != b.places.shape(item_b):
+        return {"fact": "shape", "a": a.places.shape(item_a), "b": b.places.shape(item_b)}
     return None
 
 
@@ -170,22 +181,29 @@ def _block_difference(a: Side, b: Side, item_a: Item, item_b: Item, layer: int, 
     unequal = np.ascontiguousarray(left).view(bits) != np.ascontiguousarray(right).view(bits)
     if not unequal.any():
         return None
-    time, row, column = map(int, np.unravel_index(int(np.argmax(unequal)), unequal.shape))
-    one, other = left[time, row, column], right[time, row, column]
-    return {
+    first = np.unravel_index(int(np.argmax(unequal)), unequal.shape)
+    one, other = left[first], right[first]
+    time, row, column = map(int, first[:3])
+    found = {
         "time": a.times.text(block.times_a.start + time), "time_index": block.times_a.start + time,
         "layer": layer if layer >= 0 else None, "row": block.rows.start + row, "column": block.columns.start + column,
         "a": one.item(), "b": other.item(), "a_bits": _hex(one, bits), "b_bits": _hex(other, bits),
-        "times": (np.flatnonzero(unequal.any(axis=(1, 2))) + block.times_a.start).tolist(),
+        "times": (np.flatnonzero(unequal.any(axis=tuple(range(1, unequal.ndim)))) + block.times_a.start).tolist(),
     }
+    positions = a.places.positions(item_a)
+    return found if positions is None else found | place_of(item_a, int(positions[found["column"]]))
 
 
 def _hex(value: Any, bits: np.dtype[Any]) -> str:
     return f"0x{int(np.asarray(value).view(bits)):0{bits.itemsize * 2}x}"
 
 
-def _coordinates_equal(a: GridDomain, b: GridDomain) -> bool:
-    """Whether axes and true coordinates are the same numbers."""
+def _coordinates_equal(a: Domain, b: Domain) -> bool:
+    """Whether axes and true coordinates, of meshes nodes and corners, are the same numbers."""
+    if isinstance(a, MeshDomain) and isinstance(b, MeshDomain):
+        return same_coordinates(a, b)
+    if not isinstance(a, GridDomain) or not isinstance(b, GridDomain):
+        return False
     pairs = [(a.x, b.x), (a.y, b.y), (a.longitude, b.longitude), (a.latitude, b.latitude)]
     return a.kind == b.kind and all(
         (x is None) == (y is None) and (x is None or y is None or np.array_equal(x, y, equal_nan=x.dtype.kind == "f"))
@@ -205,4 +223,6 @@ def describe_difference(difference: Mapping[str, Any] | None) -> str:
     a, b = f"{difference['a']!r}", f"{difference['b']!r}"
     if a == b:  # two NaNs: the bits tell them apart
         a, b = f"{a} ({difference['a_bits']})", f"{b} ({difference['b_bits']})"
-    return f"{time}{layer}, row {difference['row']}, column {difference['column']}: {a} and {b}"
+    place = f"{difference['place']} {difference['number']}" if "place" in difference else \
+        f"row {difference['row']}, column {difference['column']}"
+    return f"{time}{layer}, {place}: {a} and {b}"

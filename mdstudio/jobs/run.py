@@ -74,7 +74,7 @@ def _size_text(domain: Domain) -> str:
     return f"{domain.rows} x {domain.columns} cells"
 
 
-class _Slices:
+class Slices:
     """The writer's view of a source: slices of one description."""
 
     def __init__(self, source: Source, description: Description) -> None:
@@ -103,7 +103,7 @@ def run_recipe(recipe: Recipe, progress: Progress, environ: Mapping[str, str] | 
         for left in plan.description.dropped:
             progress.note(left.text)
         before = set(source.dropped())  # those of every grid; what reading finds comes on top
-        written = _write(plan, target, _Slices(source, plan.description), progress)
+        written = _write(plan, target, Slices(source, plan.description), progress)
         dropped = (*plan.description.dropped, *(d for d in source.dropped() if d not in before))
     return {
         "dataset": target.location,

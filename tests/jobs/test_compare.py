@@ -182,7 +182,7 @@ def test_memory_does_not_grow_with_the_number_of_times(tmp_path: Path) -> None:
 class _Side:
     def __init__(self, unit: tuple[int, int], rows: int = 20, columns: int = 30) -> None:
         self.unit = unit
-        self.domain = type("Domain", (), {"rows": rows, "columns": columns})()
+        self.shape = rows, columns
         self.times = TimeAxis.none()
 
 
@@ -194,7 +194,7 @@ def test_blocks_cover_every_pair_of_times_and_every_cell_once(
 ) -> None:
     seen: dict[tuple[int, int], int] = {}
     a, b = _Side(units[0]), _Side(units[1])
-    for block in blocks(a, b, times):  # type: ignore[arg-type]
+    for block in blocks(a, b, times, a.shape):  # type: ignore[arg-type]
         cells = (block.rows.stop - block.rows.start) * (block.columns.stop - block.columns.start)
         for pair in zip(range(block.times_a.start, block.times_a.stop), range(block.times_b.start, block.times_b.stop),
                         strict=True):

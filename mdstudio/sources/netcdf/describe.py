@@ -108,8 +108,8 @@ class Meshes:
 def describe_file(view: FileView, policy: str, double_as_float: bool, meshes: Meshes | None = None) -> list[Part]:
     """The parts of a file in file order, those with times first. Reads coordinates only.
 
-    Raises `SourceError` naming the file and the reason when nothing of it can be imported: `NoMeshError` for a mesh that
-    another file may have.
+    Raises `SourceError` naming the file and the reason when nothing of it can be imported: `NoMeshError` where its mesh
+    may be in another file.
     """
     meshes = meshes or Meshes()
     refused, notes = _Refused(), _Notes()
