@@ -76,13 +76,19 @@ class Pages:
             must(found == rows and columns <= length <= most, "a block of another shape")
             return raw, length
         if self.compression == "LZ4":
-            raw = lz4.block.decompress(stored, uncompressed_size=max(self.buffer, rows * most) * self.size)
+            try:
+                raw = lz4.block.decompress(stored, uncompressed_size=max(self.buffer, rows * most) * self.size)
+            except lz4.block.LZ4BlockError as error:
+                raise RefusedError(str(error)) from error
             if self.early_lz4:
                 must(len(raw) in (self.buffer * self.size, count * self.size), "an LZ4 block of another length")
                 return raw[:count * self.size], columns
         else:
             stream = zlib.decompressobj(-15)
-            raw = stream.decompress(stored)
+            try:
+                raw = stream.decompress(stored)
+            except zlib.error as error:
+                raise RefusedError(str(error)) from error
             must(stream.eof and not stream.unused_data, "a deflate stream that does not end with its block")
         length, rest = divmod(len(raw), rows * self.size)
         must(rest == 0 and columns <= length <= most, "a block of another length")
@@ -117,7 +123,7 @@ def group_step(folder: Path, group: int, slot: int, most: int, pages: Pages,
     blob = (folder / f"G{group:08d}.dat").read_bytes()
     if not pages.compressed:
         step = sum((r1 - r0) * (c1 - c0) for r0, r1, c0, c1 in tiles) * pages.size
-        must(len(blob) % step == 0 and len(blob) <= most * step, "a group of another length")
+        must(len(blob) % step == 0 and len(blob) > slot * step, "a group of another length")
         return step_pages(blob[slot * step:(slot + 1) * step], [], pages, tiles)
     must(len(blob) >= 8 and blob[-4:] == b"MDPI", "no magic number")
     (index_bytes,) = struct.unpack("<i", blob[-8:-4])

@@ -20,7 +20,7 @@ INDEX_PAGE = 1024
 
 def domain_of(blob: bytes) -> tuple[dict[str, Any], dict[str, Values]]:
     """The header and the arrays by name."""
-    must(blob[:8] == b"MDDOMAIN", "no domain blob")
+    must(blob[:8] == b"MDDOMAIN" and len(blob) >= 20, "no domain blob")
     version, length = struct.unpack("<II", blob[8:16])
     must(version == 1, "a newer domain blob")
     must(zlib.crc32(blob[:-4]) == struct.unpack("<I", blob[-4:])[0], "a damaged domain blob")

@@ -36,7 +36,6 @@ class Reader:
             must(("LayerCounts" in self.arrays) == bool(domain.get("Sigma")), "sigma layers")
             if domain.get("Sigma"):
                 must(int(self.arrays["LayerCounts"].sum()) == domain["Element3DCount"], "other 3-D elements")
-            must(self.document.schema == 1, "another mesh index")
             self.index_pages = index_pages(self.arrays["ElementNodes"])
         else:
             must(self.arrays["X"].shape == (self.columns,) and self.arrays["Y"].shape == (self.rows,), "another grid")
@@ -97,6 +96,7 @@ class Reader:
         """Values of a mesh slice."""
         domain = self.document.domain
         if item.kind == "ZLevel":
+            must(self.document.schema == 1, "another mesh index")
             count = sum(len(nodes) for nodes in self.index_pages) * item.layers
             must(count == self.document.z_count, "another ZLevelPagedNodeCount")
             return count
