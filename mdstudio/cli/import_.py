@@ -139,7 +139,7 @@ def _print_plan(out: Output, plan: Mapping[str, Any]) -> None:
     first, last = times["first"], times["last"]
     span = f", {first}{f' to {last}' if last != first else ''} ({times['calendar']})" if first else ""
     out.facts([
-        ("Grid", f"{plan['grid']} {plan['kind']}, {plan['rows']:,} x {plan['columns']:,} cells".lstrip()),
+        ("Mesh" if plan["kind"] == "mesh" else "Grid", f"{plan['grid']} {plan['kind']}, {_extent(plan)}".lstrip()),
         ("Times", f"{counted(times['count'], 'time')}{span}"),
         ("Raw size", size(plan["raw_bytes"])),
     ])
@@ -154,6 +154,12 @@ def _print_plan(out: Output, plan: Mapping[str, Any]) -> None:
         out.text(f"note: {note}")
     for d in plan["dropped"]:
         out.text(f"{LEFT_OUT.lower()}: {Dropped(**d).text}")
+
+
+def _extent(plan: Mapping[str, Any]) -> str:
+    if plan["kind"] == "mesh":
+        return f"{counted(plan['elements'], 'element')}, {counted(plan['nodes'], 'node')}"
+    return f"{plan['rows']:,} x {plan['columns']:,} cells"
 
 
 def _setting_name(key: str) -> str:

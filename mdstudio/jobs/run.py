@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from mdstudio.engine.errors import AlreadyExistsError, NotFoundError, UsageError
 from mdstudio.engine.items import find_item
+from mdstudio.engine.layout.metadata import METADATA_BLOB, Metadata
 from mdstudio.engine.model import Array, Description, Domain, Dropped, MeshDomain
 from mdstudio.engine.progress import Progress
 from mdstudio.engine.storage import redact
 from mdstudio.jobs.recipe import Recipe, command_text, parameter_list
 
 if TYPE_CHECKING:
-    from mdstudio.engine.layout.metadata import Metadata
     from mdstudio.engine.parameters import Value
     from mdstudio.engine.settings import Settings
     from mdstudio.engine.storage.protocol import BlobStorage
@@ -53,7 +53,8 @@ class Plan:
             "raw_bytes": d.raw_bytes,
             "settings": {
                 "storage_type": s.storage_type, "compression": s.compression, "time_group_size": s.time_group_size,
-                "grid_tile_width": s.grid_tile_width, "time_series_block_rows": s.time_series_block_rows,
+                "grid_tile_width": s.grid_tile_width, "compressed_mesh_page_size": s.compressed_mesh_page_size,
+                "time_series_block_rows": s.time_series_block_rows, "spatial_group_size": s.spatial_group_size,
                 "layout_version": s.layout_version,
             },
             "origins": dict(self.settings.origins),
@@ -127,7 +128,7 @@ def _write(plan: Plan, target: BlobStorage, reader: SliceReader, progress: Progr
     if mode in ("append", "update"):
         write = append_times if mode == "append" else update_times
         return write(target, description, reader, plan.given, progress, environ)
-    make = replace_dataset if mode == "replace" and target.exists("dataset.json") else create_dataset
+    make = replace_dataset if mode == "replace" and target.exists(METADATA_BLOB) else create_dataset
     return make(target, dataset_name(plan.recipe.target), description, reader, plan.settings, progress, environ)
 
 
@@ -179,7 +180,7 @@ def _plan(
 
 def refuse_existing(target: BlobStorage, recipe: Recipe) -> None:
     """Say so before a long job when the destination is taken; the writer checks again."""
-    if recipe.mode == "create" and target.exists("dataset.json"):
+    if recipe.mode == "create" and target.exists(METADATA_BLOB):
         raise AlreadyExistsError("There is a dataset already.", where=target.location,
                                  advice="Choose another destination, or say --append (later times), --update (times "
                                         "that it has) or --replace (the whole dataset).")

@@ -90,3 +90,17 @@ def test_a_layer_of_a_sigma_mesh_and_the_components_of_a_vector_are_shown(tmp_pa
     make_kind(tmp_path / "vector", kind_of("mesh-vector"), "SingleTimestep")
     text = run("query", "series", tmp_path / "vector", "--item", "v", "--point", "5,5").out
     assert len(text.splitlines()[-1].split()) == 1 + 3
+
+
+def test_a_dry_run_of_a_mesh_tells_its_extent_and_the_layout_parameters_of_a_mesh(
+    mesh: Path, run: Run, tmp_path: Path
+) -> None:
+    domain = kind_of("mesh").mesh
+    assert run("export", mesh, tmp_path / "mesh.nc", "--items", "w", "--quiet").status == 0
+    words = ("import", tmp_path / "mesh.nc", tmp_path / "d", "--items", "w", "--dry-run")
+    plan = run(*words, "--json").document
+    assert (plan["kind"], plan["elements"], plan["nodes"]) == ("mesh", domain.elements, domain.nodes)
+    assert (plan["settings"]["compressed_mesh_page_size"], plan["settings"]["spatial_group_size"]) == (16_384, None)
+    text = run(*words).out
+    assert f"mesh, {domain.elements:,} elements, {domain.nodes:,} nodes" in text
+    assert "CompressedMeshPageSize" in text
