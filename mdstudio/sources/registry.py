@@ -24,9 +24,16 @@ def open_source(locations: Sequence[str], reader_parameters: Mapping[str, Any] |
     paths = [path for location in locations for path in _paths(location)]
     if not paths:
         raise UsageError("No source is named.")
+    policy, double_as_float = str(chosen["TimePolicy"]), bool(chosen["DoubleAsFloat"])
+    from mdstudio.sources.grib.framing import is_grib
+
+    if os.path.isfile(paths[0]) and os.access(paths[0], os.R_OK) and is_grib(paths[0]):
+        from mdstudio.sources.grib import open_grib
+
+        return open_grib(paths, policy, double_as_float=double_as_float, strict=bool(chosen["Strict"]))
     from mdstudio.sources.netcdf import open_netcdf
 
-    return open_netcdf(paths, str(chosen["TimePolicy"]), double_as_float=bool(chosen["DoubleAsFloat"]))
+    return open_netcdf(paths, policy, double_as_float=double_as_float)
 
 
 def _paths(location: str) -> list[str]:
