@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -79,13 +79,14 @@ def _along(view: FileView, variable: Variable, dim: str) -> Clock:
     others = [v for v in view.over(dim) if not v.kind]
     candidates = [v for v in ([own] if own is not None and not own.kind else []) + named + others if _is_time(v)]
     readable = [v for v in candidates if units(v.attributes)]
+    written = [v for v in view.variables.values() if v.kind == "text" and v.name == "Times" and v.dims[:1] == (dim,)]
     if readable:
-        return _decode(readable[0], dim)
+        found = _decode(readable[0], dim)
+        return _as_written(found, readable[0], written[0]) if written else found
     reference, lead = (next((v for v in named + others if text(v.attributes, "standard_name") == name), None)
                        for name in ("forecast_reference_time", "forecast_period"))
     if reference is not None and lead is not None:
         return _forecast(reference, lead, dim)
-    written = [v for v in view.variables.values() if v.kind == "text" and v.name == "Times" and v.dims[:1] == (dim,)]
     if written:
         steps = wrf_times(written[0].raw())
         return Clock(dim, dim, steps, attributes=json_attributes(written[0].attributes))
@@ -106,6 +107,24 @@ def _decode(coordinate: Variable, dim: str) -> Clock:
     notes = (Dropped(coordinate.path, decoded.note),) if decoded.note else ()
     return Clock(coordinate.path, dim, decoded.microseconds, decoded.calendar,
                  time_attributes(json_attributes(coordinate.attributes), unit), notes)
+
+
+def _as_written(found: Clock, coordinate: Variable, written: Variable) -> Clock:
+    """The same times as the file has them in letters, where its float32 numbers only round these (FVCOM, WRF)."""
+    if coordinate.dtype != np.float32 or found.calendar not in ("standard", "proleptic_gregorian"):
+        return found
+    values = coordinate.decoded()
+    try:
+        told = wrf_times(written.raw())
+        above = decode_times(np.nextafter(values, np.float32(np.inf)), units(coordinate.attributes), found.calendar)
+    except ValueError:
+        return found
+    if told.shape != found.microseconds.shape or (abs(told - found.microseconds) >
+                                                  abs(above.microseconds - found.microseconds)).any():
+        return found
+    changed = int((told != found.microseconds).sum())
+    note = (Dropped(coordinate.path, f"float32 rounds its times: taken from '{written.path}' instead", changed),)
+    return replace(found, microseconds=told, notes=(*found.notes, *note)) if changed else found
 
 
 def _forecast(reference: Variable, lead: Variable, dim: str) -> Clock:
