@@ -81,6 +81,13 @@ def create(storage: BlobStorage, values: Mapping[str, Array], times: Sequence[in
                           Progress(), environ())
 
 
+def grown(folder: Path, values: Mapping[str, Array], kept: ItemStorage, first: int = 4) -> FolderStorage:
+    """A dataset of the first times."""
+    storage = FolderStorage(folder)
+    create(storage, values, range(first), kept)
+    return storage
+
+
 def append(storage: BlobStorage, values: Mapping[str, Array], times: Sequence[int], *, workers: int = 2,
            given: Mapping[str, Any] | None = None, progress: Progress | None = None) -> WriteSummary:
     return append_times(storage, part(values, times), reader_of(values, times), given or {}, progress or Progress(),

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import multiprocessing
-import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +13,6 @@ import pytest
 
 from mdstudio.engine.dataset import Dataset
 from mdstudio.engine.errors import (
-    BlobChangedError,
     Cancelled,
     DamagedDataError,
     LayoutGuardError,
@@ -27,7 +23,7 @@ from mdstudio.engine.errors import (
     UnsupportedVersionError,
     UsageError,
 )
-from mdstudio.engine.model import Array, ItemStorage, LayerAxis
+from mdstudio.engine.model import ItemStorage, LayerAxis
 from mdstudio.engine.operations.append import append_times
 from mdstudio.engine.progress import Progress
 from mdstudio.engine.storage import FolderStorage
@@ -39,6 +35,7 @@ from tests.engine.operations.growing import (
     append,
     create,
     environ,
+    grown,
     holds,
     layout_id,
     left_files,
@@ -53,13 +50,6 @@ VALUES = made_values()
 ALL = range(9)
 
 
-def grown(folder: Path, kept: ItemStorage, first: int = 4) -> FolderStorage:
-    """A dataset of the first times."""
-    storage = FolderStorage(folder)
-    create(storage, VALUES, range(first), kept)
-    return storage
-
-
 # Values
 
 
@@ -69,7 +59,7 @@ def test_what_was_appended_reads_as_what_was_imported_at_once(tmp_path: Path, ke
     """In pieces that end within groups, at their ends, and beyond the next one; the settings stay as they were."""
     for number, cuts in enumerate(((4,), (3, 6), (1, 2, 8))):
         folder = tmp_path / str(number)
-        storage = grown(folder, kept, cuts[0])
+        storage = grown(folder, VALUES, kept, cuts[0])
         for start, stop in zip(cuts, (*cuts[1:], 9), strict=True):
             written = append(storage, VALUES, range(start, stop))
             assert written.timesteps == stop - start
@@ -90,7 +80,7 @@ def test_a_group_of_series_that_was_appended_to_has_the_bytes_of_one_import(tmp_
     create(FolderStorage(tmp_path / "once"), VALUES, ALL, kept)
     expected = blobs(FolderStorage(tmp_path / "once"))
     for workers in (1, 3):
-        storage = grown(tmp_path / str(workers), kept)
+        storage = grown(tmp_path / str(workers), VALUES, kept)
         append(storage, VALUES, range(4, 9), workers=workers)
         found = blobs(storage)
         assert {name: data for name, data in found.items() if name.endswith(".dat")} == {
@@ -116,7 +106,7 @@ def test_appended_timesteps_are_encoded_in_a_fresh_state(tmp_path: Path, storage
 
 @pytest.mark.rule("P12", "D9")
 def test_an_append_stages_its_own_timesteps_and_the_index_alone(tmp_path: Path) -> None:
-    storage = Watched(grown(tmp_path, item_storage("MultiTimestep", group=9)))
+    storage = Watched(grown(tmp_path, VALUES, item_storage("MultiTimestep", group=9)))
     append(storage, VALUES, range(4, 6))
     staged = [name for call, name in storage.calls if call == "stage_block"]
     assert len(staged) == 3 * (2 + 1)  # three slices a time, their index
@@ -125,7 +115,7 @@ def test_an_append_stages_its_own_timesteps_and_the_index_alone(tmp_path: Path) 
 
 @pytest.mark.rule("D7")
 def test_the_environment_has_no_say(tmp_path: Path) -> None:
-    storage = grown(tmp_path, item_storage("MultiTimestep", "None"))
+    storage = grown(tmp_path, VALUES, item_storage("MultiTimestep", "None"))
     assert environ()["MD_DEFAULT_GRID_COMPRESSION"] == "LZ4"
     append(storage, VALUES, range(4, 9))
     assert Dataset.open(storage).metadata.storage.compression == "None"
@@ -134,7 +124,7 @@ def test_the_environment_has_no_say(tmp_path: Path) -> None:
 
 @pytest.mark.rule("V8")
 def test_what_this_build_does_not_know_of_the_metadata_survives(tmp_path: Path) -> None:
-    storage = grown(tmp_path, item_storage("SingleTimestep"))
+    storage = grown(tmp_path, VALUES, item_storage("SingleTimestep"))
     path = tmp_path / "dataset.json"
     document = json.loads(path.read_text())
     document["Later"] = {"a": 1}
@@ -147,7 +137,7 @@ def test_what_this_build_does_not_know_of_the_metadata_survives(tmp_path: Path) 
 
 
 def test_items_that_the_dataset_has_not_are_left_out_and_said(tmp_path: Path) -> None:
-    storage = grown(tmp_path, item_storage("MultiTimestep"))
+    storage = grown(tmp_path, VALUES, item_storage("MultiTimestep"))
     notes: list[str] = []
     progress = Progress()
     progress.note = notes.append  # type: ignore[method-assign]
@@ -165,7 +155,7 @@ def test_items_that_the_dataset_has_not_are_left_out_and_said(tmp_path: Path) ->
 @pytest.mark.parametrize("kept", [kept for kept in LAYOUTS if kept.storage_type == "TimeSeries"], ids=layout_id)
 def test_a_reader_of_the_old_metadata_reads_a_group_that_was_appended_to(tmp_path: Path, kept: ItemStorage) -> None:
     """Also where nobody has listed the new times: a kill between the blobs and `dataset.json`."""
-    storage = grown(tmp_path, kept, 7)
+    storage = grown(tmp_path, VALUES, kept, 7)
     old, listed = Dataset.open(storage), (tmp_path / "dataset.json").read_bytes()
     append(storage, VALUES, range(7, 9))
     assert holds(old, VALUES, range(7))
@@ -200,7 +190,7 @@ def refused(storage: FolderStorage, description: Any, given: dict[str, Any] | No
 def test_another_explicit_parameter_is_refused_and_the_same_one_taken(
     tmp_path: Path, given: dict[str, Any], same: dict[str, Any], says: tuple[str, str]
 ) -> None:
-    storage = grown(tmp_path, item_storage("MultiTimestep"))
+    storage = grown(tmp_path, VALUES, item_storage("MultiTimestep"))
     message = refused(storage, part(VALUES, range(4, 9)), given)
     assert f"{next(iter(given))} is {says[0]}" in message
     assert f"made with {says[1]}" in message
@@ -218,7 +208,7 @@ def test_times_that_are_stored_or_earlier_are_refused_by_name(tmp_path: Path) ->
 
 
 def test_another_domain_is_refused_by_what_differs(tmp_path: Path) -> None:
-    storage = grown(tmp_path, item_storage("MultiTimestep"))
+    storage = grown(tmp_path, VALUES, item_storage("MultiTimestep"))
     described = part(VALUES, range(4, 9))
     shifted = replace(described.domain, y=described.domain.y + 1)  # type: ignore[union-attr]
     assert "Y differs, first at 0: 1.0" in refused(storage, replace(described, domain=shifted))
@@ -237,7 +227,7 @@ def test_another_domain_is_refused_by_what_differs(tmp_path: Path) -> None:
 def test_an_item_whose_stored_values_mean_something_else_is_refused_by_name(
     tmp_path: Path, change: dict[str, Any], says: str
 ) -> None:
-    storage = grown(tmp_path, item_storage("MultiTimestep"))
+    storage = grown(tmp_path, VALUES, item_storage("MultiTimestep"))
     described = part(VALUES, range(4, 9))
     items = (replace(described.items[0], **change), described.items[1])
     message = refused(storage, replace(described, items=items), error=UnsupportedError)
@@ -246,13 +236,13 @@ def test_an_item_whose_stored_values_mean_something_else_is_refused_by_name(
 
 
 def test_a_source_that_lacks_an_item_is_refused_by_name(tmp_path: Path) -> None:
-    storage = grown(tmp_path, item_storage("MultiTimestep"))
+    storage = grown(tmp_path, VALUES, item_storage("MultiTimestep"))
     described = part(VALUES, range(4, 9))
     assert "the item deep" in refused(storage, replace(described, items=described.items[:1]))
 
 
 def test_another_calendar_and_data_without_times_are_refused(tmp_path: Path) -> None:
-    storage = grown(tmp_path, item_storage("MultiTimestep"))
+    storage = grown(tmp_path, VALUES, item_storage("MultiTimestep"))
     described = part(VALUES, range(4, 9))
     other = replace(described, times=replace(described.times, calendar="noleap"))
     assert "calendar noleap" in refused(storage, other)
@@ -271,7 +261,7 @@ def test_another_calendar_and_data_without_times_are_refused(tmp_path: Path) -> 
 def test_a_guarded_dataset_is_refused(
     tmp_path: Path, storage_type: Any, change: dict[str, Any], error: type[MdError]
 ) -> None:
-    storage = grown(tmp_path, item_storage(storage_type))
+    storage = grown(tmp_path, VALUES, item_storage(storage_type))
     document = json.loads((tmp_path / "dataset.json").read_text())
     document["ItemStorage"] |= change
     (tmp_path / "dataset.json").write_text(json.dumps(document))
@@ -286,7 +276,7 @@ def test_a_guarded_dataset_is_refused(
 def test_a_series_blob_that_is_not_what_its_header_says_is_refused(
     tmp_path: Path, damage: Callable[[bytes], bytes], fixed: bool
 ) -> None:
-    storage = grown(tmp_path, item_storage("TimeSeries", fixed_step=fixed))
+    storage = grown(tmp_path, VALUES, item_storage("TimeSeries", fixed_step=fixed))
     blob = sorted(tmp_path.glob("001-*/L0001/S*/G00000001.dat"))[-1]
     blob.write_bytes(damage(blob.read_bytes()))
     name, damaged = blob.relative_to(tmp_path).as_posix(), blob.read_bytes()
@@ -300,7 +290,7 @@ def test_a_series_blob_that_is_not_what_its_header_says_is_refused(
 
 @pytest.mark.rule("T5")
 def test_a_raw_series_blob_of_another_length_is_refused(tmp_path: Path) -> None:
-    storage = grown(tmp_path, item_storage("TimeSeries", "None"))
+    storage = grown(tmp_path, VALUES, item_storage("TimeSeries", "None"))
     blob = next(iter(tmp_path.glob("000-*/L*/S*/G00000001.dat")))
     blob.write_bytes(blob.read_bytes() + b"0")
     with pytest.raises(DamagedDataError, match="are described"):
@@ -310,7 +300,7 @@ def test_a_raw_series_blob_of_another_length_is_refused(tmp_path: Path) -> None:
 @pytest.mark.rule("P17")
 @pytest.mark.parametrize("compression", ["ZstdAuto", "None"])
 def test_a_group_without_its_block_list_is_refused(tmp_path: Path, compression: str) -> None:
-    storage = grown(tmp_path, item_storage("MultiTimestep", compression))
+    storage = grown(tmp_path, VALUES, item_storage("MultiTimestep", compression))
     for path in tmp_path.rglob("*.blocks"):
         path.unlink()
     with pytest.raises(StorageError, match="no block list"):
@@ -333,14 +323,14 @@ def test_killed_anywhere_it_leaves_the_old_dataset_and_the_same_append_completes
     tmp_path: Path, kept: ItemStorage
 ) -> None:
     """Every call of the storage in turn is the last one that the process makes."""
-    clean = grown(tmp_path / "clean", kept)
+    clean = grown(tmp_path / "clean", VALUES, kept)
     runs(clean)
     expected = {name: data for name, data in blobs(clean).items() if name != "dataset.json"}
     number = 0
     while True:
         number += 5
         folder = tmp_path / str(number)
-        storage = Watched(grown(folder, kept))
+        storage = Watched(grown(folder, VALUES, kept))
 
         def dies(call: str, name: str, n: int, last: int = number) -> None:
             if n > last:
@@ -376,7 +366,7 @@ def test_a_call_that_fails_leaves_the_old_dataset_or_the_new_one_and_nothing_els
     while True:
         number += 3
         folder = tmp_path / str(number)
-        storage = Watched(grown(folder, kept))
+        storage = Watched(grown(folder, VALUES, kept))
         before = set(blobs(storage))
         storage.calls.clear()
 
@@ -404,7 +394,7 @@ def test_a_call_that_fails_leaves_the_old_dataset_or_the_new_one_and_nothing_els
 @pytest.mark.parametrize("storage_type", TYPES)
 @pytest.mark.parametrize("slices", [0, 1, 7])
 def test_cancelled_it_takes_its_new_blobs_back(tmp_path: Path, storage_type: Any, slices: int) -> None:
-    storage = grown(tmp_path, item_storage(storage_type))
+    storage = grown(tmp_path, VALUES, item_storage(storage_type))
     before = files(tmp_path)
 
     class Stopping(Progress):
@@ -422,7 +412,7 @@ def test_cancelled_it_takes_its_new_blobs_back(tmp_path: Path, storage_type: Any
 
 @pytest.mark.rule("W2", "D8", "D15")
 def test_what_a_killed_append_committed_is_found_counted_and_not_sent_again(tmp_path: Path) -> None:
-    storage = grown(tmp_path, item_storage("MultiTimestep"))
+    storage = grown(tmp_path, VALUES, item_storage("MultiTimestep"))
     listed = (tmp_path / "dataset.json").read_bytes()
     first = append(storage, VALUES, range(4, 6))
     (tmp_path / "dataset.json").write_bytes(listed)
@@ -434,111 +424,3 @@ def test_what_a_killed_append_committed_is_found_counted_and_not_sent_again(tmp_
     append(storage, other, range(4, 6))  # other data of those times: committed over what nobody lists
     mixed = {name: np.concatenate((VALUES[name][:4], other[name][4:6])) for name in VALUES}
     assert holds(storage, mixed, range(6))
-
-
-# Two at once
-
-
-def in_the_middle(storage: Watched, at: int, other: Callable[[], object]) -> None:
-    def before(call: str, name: str, number: int) -> None:
-        if number == at:
-            other()
-
-    storage.before = before
-
-
-@pytest.mark.rule("W2", "P14", "D15")
-@pytest.mark.parametrize("storage_type", TYPES)
-@pytest.mark.parametrize("twin", [True, False])
-def test_two_appends_that_nothing_keeps_apart_never_list_what_they_did_not_write(
-    tmp_path: Path, storage_type: Any, twin: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The other runs from start to end at some call of the first, in a storage that cannot be claimed."""
-    monkeypatch.setattr(FolderStorage, "claimed", lambda *_: contextlib.nullcontext())
-    kept = item_storage(storage_type, fixed_step=False)
-    number, both = -3, 0
-    while True:
-        number += 7
-        folder = tmp_path / str(number)
-        storage = Watched(grown(folder, kept))
-        others = range(4, 6) if twin else range(6, 8)
-        done: list[range] = []
-
-        def run(target: Any, times: range, done: list[range] = done) -> None:
-            with contextlib.suppress(BlobChangedError, UsageError):
-                append(target, VALUES, times)
-                done.append(times)
-
-        in_the_middle(storage, number, lambda run=run, folder=folder, others=others: run(  # type: ignore[misc]
-            FolderStorage(folder), others))
-        run(storage, range(4, 6))
-        listed = sorted({*range(4), *(t for times in done for t in times)})
-        assert holds(folder, VALUES, listed)
-        both += len(done) == 2
-        if len(storage.calls) < number:
-            break
-    assert both or twin or storage_type != "SingleTimestep"
-    for times in (range(4, 6), others):
-        with contextlib.suppress(UsageError):
-            append(FolderStorage(folder), VALUES, times)
-
-
-def _appends(folder: str, times: range, claiming: Any, reading: Any, go: Any, outcome: Any) -> None:
-    """A process of its own: says when it asks for the claim, and reads its first values when it is told to."""
-
-    class Says(FolderStorage):
-        def claimed(self, *arguments: Any) -> Any:
-            claiming.set()
-            return super().claimed(*arguments)
-
-    class Waits(Arrays):
-        def read(self, *where: Any) -> Array:
-            reading.set()
-            go.wait(60)
-            return super().read(*where)
-
-    try:
-        append_times(Says(folder), part(VALUES, times), Waits(reader_of(VALUES, times).values), {}, Progress(),
-                     environ())
-        outcome.put("done")
-    except MdError as error:
-        outcome.put(type(error).__name__)
-
-
-@pytest.mark.rule("W2", "D15")
-@pytest.mark.parametrize("storage_type", TYPES)
-@pytest.mark.parametrize("twin", [True, False])
-def test_of_two_processes_that_append_the_second_waits_for_the_first(
-    tmp_path: Path, storage_type: Any, twin: bool
-) -> None:
-    """Other times: both are in. The same times: the second changes nothing."""
-    grown(tmp_path, item_storage(storage_type))
-    context = multiprocessing.get_context("spawn")
-    outcome = context.Queue()
-    jobs = []
-    second = range(4, 6) if twin else range(6, 9)
-    for times in (range(4, 6), second):
-        claiming, reading, go = (context.Event() for _ in range(3))
-        process = context.Process(target=_appends, args=(str(tmp_path), times, claiming, reading, go, outcome))
-        process.start()
-        assert (claiming if jobs else reading).wait(60)
-        jobs.append((process, go))
-    for _, go in jobs:
-        go.set()
-    found = sorted(outcome.get(timeout=60) for _ in jobs)
-    for process, _ in jobs:
-        process.join(60)
-    assert found == (["BlobChangedError", "done"] if twin else ["done", "done"])
-    assert holds(tmp_path, VALUES, range(6) if twin else ALL)
-
-
-@pytest.mark.rule("W2")
-def test_one_that_waits_can_be_cancelled(tmp_path: Path) -> None:
-    storage = grown(tmp_path, item_storage("MultiTimestep"))
-    progress = Progress()
-    with FolderStorage(tmp_path).claimed():
-        timer = threading.Timer(0.3, progress.cancel)
-        timer.start()
-        with pytest.raises(Cancelled):
-            append(storage, VALUES, range(4, 9), progress=progress)
-    assert holds(storage, VALUES, range(4))
