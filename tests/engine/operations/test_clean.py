@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from mdstudio.engine.model import Array, StorageType
 from mdstudio.engine.operations.clean import Cleaning, clean
 from mdstudio.engine.progress import Progress
 from mdstudio.engine.storage import FolderStorage, open_storage
+from mdstudio.engine.storage import files as fs
 from tests.azurite import ACCOUNT, Azurite
 from tests.engine.made_datasets import (
     KINDS,
@@ -295,3 +298,25 @@ def test_nothing_of_any_kind_of_dataset_is_left_over(kind: str, storage_type: St
     cleaning = clean(FolderStorage(tmp_path), apply=True)
     assert (cleaning.left_overs, cleaning.skipped) == ((), {})
     assert states(tmp_path) == before
+
+
+@pytest.mark.rule("P25")
+def test_a_write_that_begins_after_its_left_over_was_found_keeps_it(
+    tmp_path: Path, values: dict[str, Array], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset = made(tmp_path, values)
+    blob = next(name for name in files(tmp_path) if name.endswith("G00000001.dat"))
+    staged = tmp_path / f"{blob}.staged"
+    dataset.storage.stage_block(blob, "TS0000000004-0123456789abcdef", b"x")
+    aged(staged)
+    locked = fs.locked
+
+    @contextlib.contextmanager
+    def taken(path: str) -> Iterator[None]:
+        with locked(path):
+            os.utime(staged)
+            yield
+
+    monkeypatch.setattr(fs, "locked", taken)
+    assert not clean(FolderStorage(tmp_path), apply=True).left_overs
+    assert len(list(staged.iterdir())) == 1

@@ -203,6 +203,17 @@ def test_a_kill_at_any_call_leaves_the_old_mesh_or_the_new(tmp_path: Path) -> No
     assert saved == {False, True}
 
 
+def test_levels_and_codes_of_the_nodes_go_with_their_nodes(tmp_path: Path) -> None:
+    made = kind_of("mesh")
+    dataset = make_kind(tmp_path, made, "MultiTimestep")
+    levels, codes = np.linspace(-9.0, 3.0, made.mesh.nodes), np.arange(made.mesh.nodes) % 7
+    update_mesh(dataset.storage, moved(made.mesh, node_z=levels, node_code=codes))
+    domain = mesh_of(dataset)
+    assert domain.node_z is not None and domain.node_code is not None  # noqa: PT018
+    assert np.array_equal(domain.node_z, levels[domain.node_number])
+    assert np.array_equal(domain.node_code, codes[domain.node_number])
+
+
 @pytest.mark.rule("W2")
 def test_times_that_another_job_lists_meanwhile_stay_and_another_domain_is_told(tmp_path: Path) -> None:
     made = kind_of("mesh-nodes")

@@ -136,10 +136,14 @@ def test_a_kill_at_any_call_leaves_no_dataset_and_the_same_call_completes_it(
     assert (max(kept) > 0) == (storage_type == "MultiTimestep")  # what a length alone would have to prove is copied
 
 
-def test_blobs_of_the_same_length_but_other_content_are_copied_anew(tmp_path: Path, values: dict[str, Array]) -> None:
+@pytest.mark.parametrize("storage_type", ["MultiTimestep", "SingleTimestep"])  # with block lists, and without
+def test_blobs_of_the_same_length_but_other_content_are_copied_anew(
+    tmp_path: Path, values: dict[str, Array], storage_type: StorageType
+) -> None:
     """As a killed import of other data leaves them."""
-    source = made(tmp_path / "a", values, compression="None")
-    other = made(tmp_path / "b", {name: v + 1 for name, v in values.items()}, compression="None")
+    source = made(tmp_path / "a", values, storage_type=storage_type, compression="None")
+    other = made(tmp_path / "b", {name: v + 1 for name, v in values.items()}, storage_type=storage_type,
+                 compression="None")
     other.storage.delete("dataset.json")
     assert relocate(source.storage, FolderStorage(tmp_path / "b")).kept_blobs == 0
     for name, data in blobs(source.storage).items():
@@ -200,15 +204,17 @@ def test_a_refused_save_leaves_a_copy_that_clean_removes(
 
 
 @pytest.mark.rule("W2")
-def test_a_change_of_the_dataset_meanwhile_is_found(tmp_path: Path, values: dict[str, Array]) -> None:
+@pytest.mark.parametrize("changed", ["blob", "metadata"])
+def test_a_change_of_the_dataset_meanwhile_is_found(tmp_path: Path, values: dict[str, Array], changed: str) -> None:
     source = made(tmp_path / "a", values)
     target = Watched(FolderStorage(tmp_path / "b"))
     name = next(iter(blobs(source.storage)))
 
     def change(call: str, blob: str, number: int) -> None:
         if call == "copy_from" and blob == name:
-            data = source.storage.read(name).data
-            source.storage.write(name, data[::-1])
+            other = name if changed == "blob" else "dataset.json"
+            data = source.storage.read(other).data
+            source.storage.write(other, data[::-1] if changed == "blob" else data)
 
     target.after = change
     with pytest.raises(BlobChangedError, match="while it was copied"):

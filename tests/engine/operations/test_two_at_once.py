@@ -217,3 +217,27 @@ def test_what_another_job_lists_before_the_blobs_are_looked_at_is_not_written_ov
     with pytest.raises(BlobChangedError, match="in between"):
         append(storage, VALUES, range(4, 6))
     assert holds(tmp_path, VALUES, [*range(4), 6, 7])
+
+
+@pytest.mark.rule("W2", "D15")
+@pytest.mark.parametrize(("removed", "told"), [(0, False), (3, True)])
+def test_an_update_of_times_that_another_job_removes_meanwhile_is_told(
+    tmp_path: Path, removed: int, told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a storage that cannot be claimed; times that are not updated may go."""
+    monkeypatch.setattr(FolderStorage, "claimed", lambda *_: contextlib.nullcontext())
+    grown(tmp_path, VALUES, item_storage("SingleTimestep"))
+    storage, new, done = Watched(FolderStorage(tmp_path)), made_values(seed=5), []
+
+    def before(call: str, name: str, number: int) -> None:
+        written = any(made == "write" for made, _ in storage.calls)
+        if written and (call, name) == ("read", "dataset.json") and not done:  # all blobs are written, not yet listed
+            done.append(name)
+            remove_times(FolderStorage(tmp_path), [removed * HOUR])
+
+    storage.before = before
+    with pytest.raises(BlobChangedError, match="changed the times") if told else contextlib.nullcontext():
+        update(storage, new, [2, 3])
+    left = [time for time in range(4) if time != removed]
+    assert holds(tmp_path, VALUES, [1], left)
+    assert holds(tmp_path, new, [time for time in (2, 3) if time != removed], left)
