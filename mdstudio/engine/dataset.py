@@ -8,8 +8,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from mdstudio.engine import query
-from mdstudio.engine.errors import DamagedDataError, StorageError, UnsupportedError
+from mdstudio.engine.errors import (
+    BlobChangedError,
+    DamagedDataError,
+    MdError,
+    NotFoundError,
+    StorageError,
+    UnsupportedError,
+)
 from mdstudio.engine.items import find_item
 from mdstudio.engine.layout.domain import load_domain
 from mdstudio.engine.layout.guards import Guard, guards, require_readable
@@ -31,6 +40,9 @@ _MANY_PAGES = 1 << 16  # of a slice: tables of more are made when the coordinate
 
 class Dataset:
     """A dataset as it was when it was opened: the times listed then, read from any thread.
+
+    Where another job has replaced it since, removed times or changed its mesh, what is gone raises `BlobChangedError`:
+    it must be opened again. What an update has written meanwhile is read as it is now.
 
     Attributes:
         storage: where its blobs are.
@@ -73,7 +85,8 @@ class Dataset:
         mesh than the metadata speaks of."""
         with self._lock:
             if self._domain is None:
-                domain = load_domain(self.storage, self.metadata.domain_blob)
+                with self._reading():
+                    domain = load_domain(self.storage, self.metadata.domain_blob)
                 _require_same(self.metadata, domain)
                 self._domain = domain
             return self._domain
@@ -117,7 +130,7 @@ class Dataset:
         item = self.item(name)
         if not self._layouts and most_pages(self.metadata) > _MANY_PAGES:
             _ = self.domain
-        with self._lock, _in_memory(self.location):
+        with self._lock, self._reading():
             if not self._layouts:
                 self._layouts = {layout.item.name: layout for layout in layouts_of(self.metadata)}
             return self._layouts[item.name]
@@ -125,7 +138,7 @@ class Dataset:
     def map(self, request: MapRequest, progress: Progress | None = None) -> MapResult:
         """Cells of one slice; see `query.read_map`, of a mesh `mesh_query.read_mesh_map`."""
         source = self._source(request.item, progress)
-        with _in_memory(self.location):
+        with self._reading():
             if self.metadata.kind == "mesh":
                 return read_mesh_map(source, self.mesh, request)
             return query.read_map(source, self.geometry, request)
@@ -133,7 +146,7 @@ class Dataset:
     def series(self, request: SeriesRequest, progress: Progress | None = None) -> SeriesResult:
         """Values at points over time; see `query.read_series`, of a mesh `mesh_query.read_mesh_series`."""
         source = self._source(request.item, progress)
-        with _in_memory(self.location):
+        with self._reading():
             if self.metadata.kind == "mesh":
                 return read_mesh_series(source, self.mesh, request)
             return query.read_series(source, self.geometry, request)
@@ -141,20 +154,20 @@ class Dataset:
     def block(self, item: str, times: slice, layer: int, rows: slice, columns: slice,
               progress: Progress | None = None) -> Array:
         """Stored values of a part of the grid over some times; see `query.read_block`."""
-        with _in_memory(self.location):
+        with self._reading():
             return query.read_block(self._source(item, progress), times, layer, rows, columns)
 
     def pages(self, item: str, time: int, layer: int | None = None) -> PageTable:
         """Where the pages of one slice lie and what cells they hold, from the index alone: no page is read."""
         layout = self.layout(item)
-        with _in_memory(self.location):
+        with self._reading():
             return page_table(self.storage, layout, query.layer_number(layout.item, layer),
                               query.time_number(layout, time), self.sleep)
 
     def page_details(self, item: str, time: int, layer: int | None, page: int) -> PageDetails:
         """One page, read and taken apart: header facts, checksum, values; a damaged one says how."""
         layout = self.layout(item)
-        with _in_memory(self.location):
+        with self._reading():
             return page_details(self.storage, layout, query.layer_number(layout.item, layer),
                                 query.time_number(layout, time), page, self.sleep)
 
@@ -162,7 +175,7 @@ class Dataset:
         """Stored bytes of each item and time; see `sizes.read_sizes`."""
         require_readable(self.metadata, self.location)
         layouts = [self.layout(item.name) for item in self.metadata.items]
-        with _in_memory(self.location):
+        with self._reading():
             return read_sizes(self.storage, self.metadata, layouts, progress)
 
     def inspect(self) -> Mapping[str, Any]:
@@ -172,15 +185,31 @@ class Dataset:
     def _source(self, item: str, progress: Progress | None) -> query.Source:
         return query.Source(self.storage, self.layout(item), progress, self.sleep)
 
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """A `BlobChangedError` for what is missing because the dataset was changed since; a `StorageError` for what
+        does not fit in memory: too much was asked for, or damaged metadata speaks of it."""
+        try:
+            yield
+        except (NotFoundError, DamagedDataError) as error:
+            if self._is_gone():
+                raise BlobChangedError("The dataset was replaced, or times of it removed, since it was opened.",
+                                       where=self.location, advice="Open it again.") from error
+            raise
+        except MemoryError as error:
+            raise StorageError(f"This does not fit in memory: {error}.", where=self.location,
+                               advice="Ask for a smaller part, or check the dataset.") from error
 
-@contextmanager
-def _in_memory(where: str) -> Iterator[None]:
-    """A `StorageError` for what does not fit in memory: too much was asked for, or damaged metadata speaks of it."""
-    try:
-        yield
-    except MemoryError as error:
-        raise StorageError(f"This does not fit in memory: {error}.", where=where,
-                           advice="Ask for a smaller part, or check the dataset.") from error
+    def _is_gone(self) -> bool:
+        """Whether what is stored now no longer leads to all that was listed when this was opened; one request."""
+        try:
+            now, version = load_metadata(self.storage)
+        except MdError:  # no dataset any more, or none that can be read: what was found is what is told
+            return False
+        then = self.metadata
+        return version != self.metadata_version and (
+            (dict(now.folders), now.domain_blob, now.storage) != (dict(then.folders), then.domain_blob, then.storage)
+            or not np.isin(then.times.microseconds, now.times.microseconds).all())
 
 
 def _require_same(metadata: Metadata, domain: Domain) -> None:

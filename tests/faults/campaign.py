@@ -18,7 +18,7 @@ from azure.core.exceptions import AzureError
 from azure.storage.blob import BlobLeaseClient, ContainerClient
 
 from mdstudio.engine.dataset import Dataset
-from mdstudio.engine.errors import DamagedDataError, MdError, NotADatasetError, NotFoundError
+from mdstudio.engine.errors import BlobChangedError, DamagedDataError, MdError, NotADatasetError, NotFoundError
 from mdstudio.engine.model import ItemStorage
 from mdstudio.engine.requests import MapRequest
 from mdstudio.engine.storage import BlobStorage, FolderStorage
@@ -29,6 +29,7 @@ from tests.faults.ways import OF_STORAGE, FaultyStorage, Plan, Way
 
 Slice = tuple[str, tuple[int, ...], bytes]  # type, shape, values
 REFUSED: Slice = ("refused", (), b"")  # a timestep that reads as damaged
+GONE: Slice = ("gone", (), b"")  # one of a dataset that must be opened again
 
 
 @dataclass(frozen=True)
@@ -50,12 +51,13 @@ class Operation:
         prepare: makes what is there before.
         run: the operation itself.
         refused_when_done: what it may raise when it is run again after it had completed.
-        dataset: where below the place the dataset is that it makes or changes.
+        source, dataset: where below the place the dataset is that is there before, and that it makes or changes.
         by_time: each timestep by itself is the old or the new one, in TimeSeries each cell at each time; a timestep of
             a compressed SingleTimestep whose pair is half written is refused (P18).
         changes: whether a reader sees a difference.
         kept: whether a run again leaves the very same blobs as one without faults (a replace goes on counting).
         leaves_unlisted: a run that ended late may leave blobs that nothing refers to, for `clean`.
+        takes_away: it removes what a reader who has the dataset open may still ask for.
         only_reads: it writes nothing to the storage, but a file elsewhere.
         look: what whoever reads finds.
     """
@@ -64,11 +66,13 @@ class Operation:
     prepare: Callable[[BlobStorage], object]
     run: Callable[[BlobStorage], object]
     refused_when_done: tuple[type[MdError], ...] = ()
+    source: str = ""
     dataset: str = ""
     by_time: bool = False
     changes: bool = True
     kept: bool = True
     leaves_unlisted: bool = False
+    takes_away: bool = False
     only_reads: bool = False
     look: Callable[[BlobStorage], State] = lambda storage: seen(storage)
 
@@ -167,14 +171,25 @@ def azure_ground(azurite: Azurite) -> Iterator[AzureGround]:
 
 def seen(storage: BlobStorage) -> State:
     """All that a reader sees."""
+    dataset = opened(storage)
+    return NONE if dataset is None else read(dataset)
+
+
+def opened(storage: BlobStorage) -> Dataset | None:
+    """The dataset, of which nothing has been read yet; None where there is none."""
     try:
         dataset = Dataset.open(storage)
     except NotFoundError:
-        return NONE
+        return None
     except NotADatasetError:
         assert not storage.exists("dataset.json"), "a torn dataset.json"
-        return NONE
+        return None
     dataset.sleep = lambda seconds: None
+    return dataset
+
+
+def read(dataset: Dataset) -> State:
+    """All that a reader of an open dataset sees."""
     metadata = dataset.metadata
     found: dict[tuple[str, int, int], Slice] = {}
     for item in metadata.items:
@@ -186,6 +201,8 @@ def seen(storage: BlobStorage) -> State:
                     found[item.name, layer, time] = str(values.dtype), values.shape, values.tobytes()
                 except DamagedDataError:
                     found[item.name, layer, time] = REFUSED
+                except BlobChangedError:
+                    found[item.name, layer, time] = GONE
                 except MdError as error:
                     found[item.name, layer, time] = "unreadable", (), type(error).__name__.encode()
     head = (metadata.name, tuple(metadata.times.microseconds.tolist()), metadata.storage, tuple(metadata.items),
@@ -199,6 +216,19 @@ def is_whole(operation: Operation, found: State, wanted: Expected) -> bool:
         return True
     if not operation.by_time or found.head not in (wanted.old.head, wanted.new.head):
         return False
+    return _is_mixed(found, wanted)
+
+
+def is_right(operation: Operation, held: State, wanted: Expected) -> bool:
+    """Whether who has had the old dataset open all along reads what it held, or is told to open it again where the
+    operation takes something away; in an update each timestep as `is_whole` says."""
+    if operation.by_time:
+        return _is_mixed(held, wanted)
+    return all(value == wanted.held.slices[key] or (value == GONE and operation.takes_away)
+               for key, value in held.slices.items())
+
+
+def _is_mixed(found: State, wanted: Expected) -> bool:
     _, _, storage, items, _ = found.head
     assert isinstance(storage, ItemStorage)
     assert isinstance(items, tuple)
@@ -231,8 +261,10 @@ class Report:
 
 @dataclass(frozen=True)
 class Expected:
-    """Before and after, as a run without faults has them; `left` are all blobs and files of after."""
+    """Before and after, as a run without faults has them; `held` is what who has it open reads before, `left` are all
+    blobs and files of after."""
 
+    held: State
     old: State
     new: State
     left: list[str]
@@ -243,11 +275,13 @@ def expected(ground: Ground, operation: Operation) -> Expected:
     place = ground.place()
     operation.prepare(place.storage)
     old = operation.seen(place.storage)
+    before = opened(place.storage.child(operation.source))
+    held = NONE if before is None else read(before)
     operation.run(place.storage)
     new = operation.seen(place.storage)
     assert (old != new) == operation.changes, "the operation is not what its row says"
     assert REFUSED not in new.slices.values()
-    return Expected(old, new, place.left())
+    return Expected(held, old, new, place.left())
 
 
 def campaign(ground: Ground, operation: Operation, *, every: int = 1, ways: tuple[Way, ...] = ()) -> Report:
@@ -284,6 +318,7 @@ def fault(ground: Ground, operation: Operation, wanted: Expected, plan: Plan) ->
     """One fault and what must hold after it; whether the operation bore it, None where there is no such call."""
     place = ground.place()
     operation.prepare(place.storage)
+    held = opened(place.storage.child(operation.source))
     place.fail(plan)
     error: MdError | None = None
     try:
@@ -298,6 +333,7 @@ def fault(ground: Ground, operation: Operation, wanted: Expected, plan: Plan) ->
         return None
     found = operation.seen(place.storage)
     assert is_whole(operation, found, wanted), f"{said}: torn"
+    assert held is None or is_right(operation, read(held), wanted), f"{said}: wrong for who has it open"
     assert error is not None or found == wanted.new, f"{said}: it succeeded without an effect"
     place.free()
     complete(operation, place, wanted, found, said)

@@ -21,7 +21,19 @@ from azure.storage.blob import ContainerClient
 from mdstudio.engine.reading import threads
 from mdstudio.engine.storage import BlobStorage, Wrapper
 from tests.engine.storage.crash import kill_at
-from tests.faults.campaign import AzureGround, Expected, FolderGround, Ground, Operation, complete, expected, is_whole
+from tests.faults.campaign import (
+    AzureGround,
+    Expected,
+    FolderGround,
+    Ground,
+    Operation,
+    complete,
+    expected,
+    is_right,
+    is_whole,
+    opened,
+    read,
+)
 from tests.faults.operations import BY_NAME
 from tests.faults.proxy import FaultyProxy
 
@@ -54,6 +66,7 @@ def check(ground: Ground, operation: Operation, wanted: Expected, step: int, roo
     """One kill and what must hold after it; False once the operation gets through."""
     place = ground.place()
     operation.prepare(place.storage)
+    held = opened(place.storage.child(operation.source))
     child = os.fork()
     if child == 0:
         threads._readers.cache_clear()  # the pools of this process: their threads are not forked
@@ -70,6 +83,7 @@ def check(ground: Ground, operation: Operation, wanted: Expected, step: int, roo
     said = f"{operation.name}: killed at {step}" if died else f"{operation.name}: got through at {step}"
     found = operation.seen(place.storage)
     assert is_whole(operation, found, wanted) if died else found == wanted.new, f"{said}: torn"
+    assert held is None or is_right(operation, read(held), wanted), f"{said}: wrong for who has it open"
     place.free()
     complete(operation, place, wanted, found, said, may_leave=True)
     return died

@@ -218,16 +218,20 @@ def rows_of(subject: Subject) -> list[Operation]:
         Operation(f"append-{name}", subject.made([0, 1]), subject.changed(append_times, subject.old, [2, 3, 4]),
                   (UsageError,)),
         Operation(f"update-{name}", made, subject.changed(update_times, subject.new, [1, 2, 3]), by_time=True),
-        Operation(f"replace-{name}", subject.made([0, 1, 2]), subject.replaced, kept=False),
-        Operation(f"relocate-{name}", elsewhere(made), relocated, (AlreadyExistsError,), dataset="target"),
+        Operation(f"replace-{name}", subject.made([0, 1, 2]), subject.replaced, kept=False,
+                  takes_away=True),
+        Operation(f"relocate-{name}", elsewhere(made), relocated, (AlreadyExistsError,),
+                  source="source", dataset="target"),
         Operation(f"clean-{name}", with_left_overs(made), cleaned, changes=False),
         Operation(f"export-{name}", without_a_file(made), exported, (AlreadyExistsError,), look=seen_in_file,
                   only_reads=True),
     ]
     if subject.kept.storage_type == "SingleTimestep":
-        found.append(Operation(f"remove-{name}", made, removed, (NotFoundError,), leaves_unlisted=True))
+        found.append(Operation(f"remove-{name}", made, removed, (NotFoundError,), leaves_unlisted=True,
+                               takes_away=True))
     if isinstance(subject.described.domain, MeshDomain):
-        found.append(Operation(f"remesh-{name}", made, subject.with_another_mesh, leaves_unlisted=True))
+        found.append(Operation(f"remesh-{name}", made, subject.with_another_mesh, leaves_unlisted=True,
+                               takes_away=True))
     return found
 
 
