@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import json
 import os
 import re
@@ -30,6 +31,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # the shell closed it: `>&-`
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  to the end
+        if isinstance(stream := getattr(sys, name), io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")  # what the terminal cannot show is no reason to fail
     args = argparse.Namespace(progress="auto")
     try:
         if not words or (words[0] not in COMMANDS and not words[0].startswith("-")):
@@ -162,6 +165,9 @@ def _known(error: Exception) -> MdError | None:
     """What the operating system refused, as an error of ours; None for a bug."""
     if isinstance(error, MemoryError):
         return MdError("There was not enough memory.")
+    if isinstance(error, UnicodeEncodeError) and any("\ud800" <= c <= "\udfff" for c in error.object):
+        return UsageError("The name is no text: its bytes are no UTF-8.", where=error.object,
+                          advice="Give it another name.")
     if not isinstance(error, OSError) or error.errno is None:
         return None
     where = redact(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else ""

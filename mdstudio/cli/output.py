@@ -6,7 +6,7 @@ import json
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TextIO
 
 
 class Output:
@@ -17,11 +17,11 @@ class Output:
 
     def document(self, data: Mapping[str, Any]) -> None:
         """The command's one JSON document."""
-        print(json.dumps(plain(data), indent=2, ensure_ascii=False, allow_nan=False))
+        print(json_text(data, sys.stdout, indent=2))
 
     def line(self, data: Mapping[str, Any]) -> None:
         """One JSON line of several."""
-        print(json.dumps(plain(data), ensure_ascii=False, allow_nan=False), flush=True)
+        print(json_text(data, sys.stdout), flush=True)
 
     def text(self, text: str = "") -> None:
         """Text as it stands."""
@@ -68,6 +68,16 @@ class Output:
         with console.capture() as captured:
             console.print(renderable)
         print("\n".join(line.rstrip() for line in captured.get().rstrip("\n").split("\n")))
+
+
+def json_text(data: Mapping[str, Any], stream: TextIO, indent: int | None = None) -> str:
+    """JSON that a stream can take: what its encoding has not, file names that are no text among it, is escaped."""
+    text = json.dumps(plain(data), indent=indent, ensure_ascii=False, allow_nan=False)
+    try:
+        text.encode(stream.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(plain(data), indent=indent, allow_nan=False)
+    return text
 
 
 def plain(value: Any) -> Any:

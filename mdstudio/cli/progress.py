@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import signal
 import sys
 import threading
@@ -12,6 +11,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+from mdstudio.cli.output import json_text
 from mdstudio.engine.progress import Progress
 from mdstudio.jobs.eta import Eta, Throttle
 
@@ -86,7 +86,7 @@ class _JsonLines(_Silent):
             self._print({"note": message})
 
     def _print(self, data: dict[str, Any]) -> None:
-        print(json.dumps(data, ensure_ascii=False), file=sys.stderr, flush=True)
+        print(json_text(data, sys.stderr), file=sys.stderr, flush=True)
 
 
 class _Bar(_Silent):

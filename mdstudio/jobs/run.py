@@ -243,6 +243,7 @@ def dropped_json(dropped: Sequence[Dropped]) -> list[dict[str, Any]]:
 
 
 def dataset_name(location: str) -> str:
-    """The name of a dataset: the last part of its location."""
+    """The name of a dataset: the last part of its location, as text, which the name of a folder need not be."""
     parts = [p for p in redact(location).replace("\\", "/").split("/") if p not in ("", ".", "..")]
-    return parts[-1] if parts else os.path.basename(os.path.abspath(location))
+    name = parts[-1] if parts else os.path.basename(os.path.abspath(location))
+    return name.encode("utf-8", "replace").decode()

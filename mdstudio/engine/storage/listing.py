@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterator
 
 from mdstudio.engine.storage.files import version
-from mdstudio.engine.storage.names import is_side_file, segment_of
+from mdstudio.engine.storage.names import MAX_NAME, is_side_file, segment_of
 from mdstudio.engine.storage.protocol import BlobProperties
 
 
@@ -36,7 +36,8 @@ def one_level(path: str, base: str) -> tuple[list[str], list[BlobProperties]]:
     A link to a folder that it lies in is none: whoever goes down the folders would never come to an end.
     """
     entries = _entries(path)
-    folders = [segment for segment, file, is_folder in entries if is_folder and not _leads_up(file, path)]
+    folders = [segment for segment, file, is_folder in entries
+               if is_folder and len(base + segment) < MAX_NAME and not _leads_up(file, path)]
     files = [(segment, status_of(file)) for segment, file, is_folder in entries if not is_folder]
     return folders, [properties_of(base + segment, status) for segment, status in files if status is not None]
 
@@ -67,6 +68,11 @@ def _leads_up(file: str, folder: str) -> bool:
     return any(os.path.samefile(file, one) for one in above)
 
 
+def _is_no_text(name: str) -> bool:
+    """Whether a file's name is no text, which is no blob's: of bytes that are no UTF-8."""
+    return not name.isprintable() and any("\ud800" <= character <= "\udfff" for character in name)
+
+
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
@@ -75,12 +81,13 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _entries(folder: str) -> list[tuple[str, str, bool]]:
-    """(segment, path, is a folder) of what is no side file, in the order of full blob names; empty for no folder."""
+    """(segment, path, is a folder) of what can be a blob or hold one, in the order of full blob names; empty for no
+    folder."""
     found: dict[str, tuple[str, str, bool]] = {}
     try:
         with os.scandir(folder) as scan:
             for entry in scan:
-                if is_side_file(entry.name):
+                if is_side_file(entry.name) or _is_no_text(entry.name):
                     continue
                 segment = segment_of(entry.name)
                 if segment != entry.name or segment not in found:  # a plain name yields to an encoded one
