@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from mdstudio.engine.errors import BlobChangedError, MdError, NotFoundError, UsageError
 from mdstudio.engine.layout.guards import require_writable
 from mdstudio.engine.layout.metadata import Metadata, load_metadata
+from mdstudio.engine.layout.names import DATA_NAME
 from mdstudio.engine.model import Description
 from mdstudio.engine.operations.clean import unreferenced_blobs
 from mdstudio.engine.progress import Progress
@@ -49,7 +50,7 @@ def replace_dataset(
         require_writable(old, storage.location)
         metadata = new_metadata(name, description, settings, _next_folder(old.folders.values()))
         require_writable(metadata, storage.location)
-        _remove(storage, [blob for folder in metadata.folders.values() for blob in storage.list_blobs(folder + "/")])
+        _remove(storage, _data_blobs(storage, metadata.folders.values()))
         blobs = NewBlobs(storage, metadata.folders.values(), lambda: not _refers_to(storage, metadata))
         stored_bytes = write_all(storage, metadata, description, reader, progress, workers, blobs,
                                  lambda whole: save_change(storage, lambda stored: _switched(storage, stored, old,
@@ -81,12 +82,16 @@ def _remove_old(storage: BlobStorage, old: Metadata, progress: Progress) -> None
     replaced by now, so that what cannot be removed is only noted."""
     try:
         stored, _ = load_metadata(storage)
-        gone = [blob for folder in set(old.folders.values()) - set(stored.folders.values())
-                for blob in storage.list_blobs(folder + "/")]
+        gone = _data_blobs(storage, set(old.folders.values()) - set(stored.folders.values()))
         _remove(storage, {blob.name: blob for blob in (*gone, *unreferenced_blobs(storage, stored))}.values())
     except MdError as error:
         progress.note(f"The dataset is replaced, but blobs of the old one are left ({error}). 'mdstudio clean' removes "
                       "them.")
+
+
+def _data_blobs(storage: BlobStorage, folders: Iterable[str]) -> list[BlobProperties]:
+    """The data blobs of item folders; not what else lies there, which may be a dataset of its own."""
+    return [blob for folder in folders for blob in storage.list_blobs(folder + "/") if DATA_NAME.match(blob.name)]
 
 
 def _remove(storage: BlobStorage, blobs: Iterable[BlobProperties]) -> None:
