@@ -160,7 +160,7 @@ Place = Horizontal | MeshPlace
 
 def _drafts(view: FileView, meshes: list[Mesh], made: MeshDomains, refused: _Refused, notes: _Notes,
             double_as_float: bool) -> list[_Draft]:
-    times = time_dims(view)
+    times = time_dims(view) - {dim for mesh in meshes for dim in mesh.dims}  # a temperature t names no times
     clocks: dict[tuple[Any, ...], Clock] = {}
     placed: list[tuple[Variable, Place, Clock]] = []
     for variable in _data_variables(view, meshes):

@@ -48,8 +48,8 @@ def mesh_place(view: FileView, variable: Variable, meshes: Sequence[Mesh]) -> Me
         if mesh.edge_dim and mesh.edge_dim in variable.dims:
             raise NotOnAGridError(mesh.fault or "on the edges of a mesh: values of nodes and elements are kept")
     by_name = next((m for m in meshes if m.name == named), None)
-    if by_name is not None and by_name.fault:
-        raise NotOnAGridError(by_name.fault)
+    if by_name is not None:
+        raise NotOnAGridError(by_name.fault or f"on the mesh '{named}', but neither over its nodes nor its elements")
     if named and by_name is None and "location" in variable.attributes and view.find(named, variable.group) is None:
         raise MeshElsewhereError(named)
     return None
