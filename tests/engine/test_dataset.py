@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,21 @@ import numpy as np
 import pytest
 
 from mdstudio.engine.dataset import Dataset
-from mdstudio.engine.errors import LayoutGuardError, MdError, NotFoundError, UnknownCompressionError
+from mdstudio.engine.errors import (
+    BlobChangedError,
+    DamagedDataError,
+    LayoutGuardError,
+    MdError,
+    NotFoundError,
+    UnknownCompressionError,
+)
 from mdstudio.engine.model import Array
+from mdstudio.engine.operations.mesh_update import update_mesh
+from mdstudio.engine.operations.remove import remove_times
 from mdstudio.engine.page_table import FIRST_BYTES
 from mdstudio.engine.requests import MapRequest, SeriesRequest
 from mdstudio.engine.storage import FolderStorage
-from tests.engine.made_datasets import Watched, item, item_storage, make, same_bits, smooth
+from tests.engine.made_datasets import Watched, item, item_storage, kind_of, make, make_kind, same_bits, smooth
 
 STORAGE_TYPES = ("SingleTimestep", "MultiTimestep", "TimeSeries")
 VALUES = smooth(7, 1, 40, 50)
@@ -311,3 +321,38 @@ def test_a_dataset_can_be_asked_from_many_threads_at_once(tmp_path: Path) -> Non
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+# Another job in between
+
+
+@pytest.mark.rule("T9", "V13", "D6")
+def test_what_another_job_took_away_says_to_open_the_dataset_again(tmp_path: Path) -> None:
+    made = kind_of("mesh")
+    held = make_kind(tmp_path / "mesh", made, "MultiTimestep")
+    update_mesh(held.storage, replace(made.mesh, node_x=made.mesh.node_x + 1.0))
+    with pytest.raises(BlobChangedError, match=r"since it was opened.*Open it again"):
+        held.map(MapRequest("v", 0))
+    with pytest.raises(BlobChangedError, match="since it was opened"):
+        _ = held.domain
+
+    held = make(tmp_path / "steps", {"v": VALUES}, item_storage("SingleTimestep"))
+    remove_times(held.storage, [int(held.metadata.times.microseconds[2])])
+    assert same_bits(held.map(MapRequest("v", 3)).stored, VALUES[3, 0])
+    for ask in (lambda: held.map(MapRequest("v", 2)), lambda: held.series(SeriesRequest("v", ((3.0, 3.0),))),
+                lambda: held.pages("v", 2), lambda: held.block("v", slice(1, 3), -1, slice(0, 40), slice(0, 50))):
+        with pytest.raises(BlobChangedError, match="since it was opened"):
+            ask()
+
+
+def test_what_is_missing_of_a_dataset_that_is_as_it_was_is_told_as_it_is(tmp_path: Path) -> None:
+    dataset, storage = opened(tmp_path, "SingleTimestep")
+    renamed = json.loads(storage.read("dataset.json").data) | {"Name": "another"}
+    storage.write("dataset.json", json.dumps(renamed).encode())  # saved since, but nothing was taken away
+    storage.delete("000-v/L-1/19700101T030000.dat")
+    with pytest.raises(NotFoundError, match=r"19700101T030000\.dat"):
+        dataset.map(MapRequest("v", 3))
+    held = Dataset.open(storage)
+    storage.delete(held.metadata.domain_blob)
+    with pytest.raises(DamagedDataError, match="coordinates is missing"):
+        held.map(MapRequest("v", 2))
