@@ -116,9 +116,8 @@ def read_mesh_series(source: Source, places: MeshPlaces, request: SeriesRequest)
         columns = numbers.copy()
         if item.value_kind == "zlevel":
             layers = len(item.layers or ())
-            for i in np.flatnonzero(inside):
-                at, _ = order.paged_nodes(elements[i:i + 1], numbers[i:i + 1])
-                columns[i] = int(at[0]) * layers + level
+            if inside.any():
+                columns[inside] = order.paged_nodes(elements[inside], numbers[inside])[0] * layers + level
     stored_at = np.stack([np.where(columns < 0, -1, 0), columns], axis=1)
     x, y = _positions(layout, places, numbers)
     return series_at(source, request, layer_number(item, request.layer), numbers[:, None], stored_at, x, y)

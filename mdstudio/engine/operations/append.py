@@ -16,7 +16,7 @@ from mdstudio.engine.errors import BlobChangedError, UsageError
 from mdstudio.engine.layout.guards import require_writable
 from mdstudio.engine.layout.metadata import Metadata, load_metadata
 from mdstudio.engine.model import Array, Description
-from mdstudio.engine.operations.matching import NOT_IN_DATASET, matched, require_same_settings, with_source
+from mdstudio.engine.operations.matching import matched, require_same_settings, with_source
 from mdstudio.engine.operations.rewriting import require_same_generation, write_times
 from mdstudio.engine.parameters import Value
 from mdstudio.engine.progress import Progress
@@ -54,9 +54,6 @@ def append_times(
                 raise BlobChangedError("Another job appended these times in the meantime.", where=storage.location,
                                        advice="If it took them from the same source, nothing is left to do.")
             fitting = check_append(storage, base, description, given)
-        for left in fitting.dropped:
-            if left.reason == NOT_IN_DATASET:
-                progress.note(left.text)
         new = fitting.times.microseconds
         after = replace(base, times=_joined(base.times, new))
         positions = np.arange(len(base.times), len(after.times))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,14 +12,12 @@ import numpy as np
 from mdstudio.engine.errors import BlobChangedError, MdError, NotFoundError, UnsupportedError, UsageError
 from mdstudio.engine.layout.guards import require_writable
 from mdstudio.engine.layout.metadata import METADATA_BLOB, Metadata, load_metadata
-from mdstudio.engine.layout.names import DATA_SUFFIX, INDEX_SUFFIX
+from mdstudio.engine.layout.names import DATA_NAME
 from mdstudio.engine.model import Array
 from mdstudio.engine.progress import Progress
 from mdstudio.engine.storage import CLAIM_WAIT, BlobProperties, BlobStorage
 from mdstudio.engine.times import format_time
 from mdstudio.engine.writing.saving import save_change
-
-_STEP = re.compile(rf"[^/]+/L-?\d+/(?P<key>[^/]+)({re.escape(DATA_SUFFIX)}|{re.escape(INDEX_SUFFIX)})$")
 
 
 @dataclass(frozen=True)
@@ -95,7 +92,7 @@ def _split(storage: BlobStorage, metadata: Metadata, moments: Array) -> tuple[li
     kept = 0
     for folder in metadata.folders.values():
         for blob in storage.list_blobs(folder + "/"):
-            match = _STEP.match(blob.name)
+            match = DATA_NAME.match(blob.name)
             if match and match["key"] in keys:
                 doomed.append(blob)
             else:

@@ -11,6 +11,7 @@ from mdstudio.engine.errors import BlobChangedError
 from mdstudio.engine.layout.item_layout import layouts_of
 from mdstudio.engine.layout.metadata import METADATA_BLOB, Metadata
 from mdstudio.engine.model import Array, Description
+from mdstudio.engine.operations.matching import NOT_IN_DATASET
 from mdstudio.engine.progress import Progress
 from mdstudio.engine.storage import BlobStorage
 from mdstudio.engine.writer import write_units
@@ -26,6 +27,7 @@ def write_times(
     is_unlisted: Callable[[], bool],
 ) -> Metadata:
     """Write the description's times as the times at `positions` (n,) int64 of the dataset; returns what was saved.
+    Items of the source that the dataset has not are noted.
 
     Args:
         metadata: of the dataset with those times listed.
@@ -34,6 +36,9 @@ def write_times(
         change: what is saved, of what is stored at that moment; called once a try, `DataSizeBytes` is put in here (D8).
         is_unlisted: as `NewBlobs` takes it.
     """
+    for left in description.dropped:
+        if left.reason == NOT_IN_DATASET:
+            progress.note(left.text)
     layouts = layouts_of(metadata, description.hints)
     blobs = NewBlobs(storage, metadata.folders.values(), is_unlisted, keeps=True)
     if storage.properties(METADATA_BLOB).version != version:

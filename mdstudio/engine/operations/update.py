@@ -15,7 +15,7 @@ from mdstudio.engine.errors import BlobChangedError, NotFoundError, UsageError
 from mdstudio.engine.layout.guards import require_writable
 from mdstudio.engine.layout.metadata import Metadata, load_metadata
 from mdstudio.engine.model import Array, Description
-from mdstudio.engine.operations.matching import NOT_IN_DATASET, matched, require_same_settings, with_source
+from mdstudio.engine.operations.matching import matched, require_same_settings, with_source
 from mdstudio.engine.operations.rewriting import require_same_generation, write_times
 from mdstudio.engine.parameters import Value
 from mdstudio.engine.progress import Progress
@@ -48,9 +48,6 @@ def update_times(
         base, now = load_metadata(storage)
         if now != version:
             fitting, positions = check_update(storage, base, description, given)
-        for left in fitting.dropped:
-            if left.reason == NOT_IN_DATASET:
-                progress.note(left.text)
         saved = write_times(
             storage, base, now, fitting, reader, positions, progress, workers,
             lambda stored: with_source(_still_there(stored, base, fitting, storage.location), fitting), lambda: False)

@@ -63,10 +63,7 @@ class Unit:
 
 def units_of(layout: ItemLayout) -> Iterator[Unit]:
     """All units of a dataset in time order; the same for every item."""
-    storage = layout.storage
-    size = SINGLE_STEPS if storage.storage_type == "SingleTimestep" else storage.time_group_size or 1
-    for group, start in enumerate(range(0, len(layout.times), size)):
-        yield Unit(group, start, min(start + size, len(layout.times)))
+    return units_within(layout, np.arange(len(layout.times)))
 
 
 def units_within(layout: ItemLayout, times: Array) -> Iterator[Unit]:
