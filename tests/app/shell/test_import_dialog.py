@@ -19,6 +19,8 @@ from mdstudio.engine.errors import Cancelled, SourceError
 from mdstudio.engine.parameters import parameters
 from mdstudio.engine.progress import Progress
 from mdstudio.jobs.recipe import Recipe
+from mdstudio.jobs.run import run_recipe
+from tests.sources.netcdf_meshes import mesh_file
 
 WAIT = 60_000
 Make = Callable[..., ImportDialog]
@@ -185,3 +187,17 @@ def test_a_default_target_is_free_and_in_a_folder_that_can_be_written(tmp_path: 
     (tmp_path / "a").mkdir()
     assert import_dialog.default_target("/x/a.nc", str(tmp_path)) == str(tmp_path / "a-2")
     assert import_dialog.default_target("/x/a.nc", str(tmp_path / "nope")).startswith(str(Path.home()))
+
+
+@pytest.mark.rule("D13")
+def test_a_mesh_is_shown_and_imported(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MD_DEFAULT_MESH_COMPRESSION", "LZ4")
+    dialog = make(mesh_file(tmp_path / "mesh.nc"))
+    assert dialog.states.state == "contents"
+    assert [row[1].text for row in dialog.source.table.table_model.rows] == ["v", "n"]
+    text = all_text(dialog)
+    assert "3 elements" in text
+    assert "LZ4  (variable MD_DEFAULT_MESH_COMPRESSION)" in text
+    assert dialog.submit.isEnabled()
+    summary = run_recipe(dialog.recipe(), Progress())
+    assert (summary["items"], summary["timesteps"]) == (2, 3)
