@@ -25,11 +25,13 @@ _numbers = itertools.count(1)
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What every view of the tab looks at: an item by name, a time by index, a layer (None: the item has none)."""
+    """What every view of the tab looks at: an item by name, a time by index, a layer (None: the item has none), of a
+    vector one component by index or -1 for the magnitude."""
 
     item: str = ""
     time: int = 0
     layer: int | None = None
+    component: int = -1
 
 
 @dataclass(frozen=True)
@@ -87,15 +89,19 @@ class DatasetSession(QObject):
         """Stop all that is read for this session; whether something was."""
         return self.reader.cancel_all(self._key)
 
-    def select(self, *, item: str | None = None, time: int | None = None, layer: int | None = None) -> None:
-        """Change what the views look at; what is not named stays. An item without layers takes the layer None."""
+    def select(self, *, item: str | None = None, time: int | None = None, layer: int | None = None,
+               component: int | None = None) -> None:
+        """Change what the views look at; what is not named stays. An item without layers takes the layer None, another
+        item the magnitude."""
         chosen = self.selection
         if item is not None and item != chosen.item:
-            chosen = replace(chosen, item=item, layer=self._first_layer(item))
+            chosen = replace(chosen, item=item, layer=self._first_layer(item), component=-1)
         if time is not None:
             chosen = replace(chosen, time=time)
         if layer is not None:
             chosen = replace(chosen, layer=layer)
+        if component is not None:
+            chosen = replace(chosen, component=component)
         if chosen != self.selection:
             self.selection = chosen
             self.selection_changed.emit()

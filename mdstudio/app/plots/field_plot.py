@@ -1,22 +1,26 @@
-"""A plot of something that lies on a grid: axes in the grid's coordinates, fit, zoom, keys, hover.
+"""A plot of something that lies on a grid or mesh: axes in its coordinates, fit, zoom, keys, hover.
 
 The base of the map and of the heatmap of pages. Main thread only.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QPointF, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtCore import QEvent, QPointF, Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent, QPainter, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from mdstudio.app.plots.axes import AxisItem, PlotArea
 from mdstudio.app.plots.frames import Frame
 from mdstudio.app.plots.hud import MapHud
 from mdstudio.app.plots.map_view_box import MOST_STRETCH, ZOOM_STEP, MapViewBox, Tool
+from mdstudio.app.plots.mesh_raster import MeshRaster, MeshWindow, Pixels
 from mdstudio.app.plots.overlays import ProbeItem
 from mdstudio.app.plots.paint import color
 from mdstudio.app.plots.raster import GridRaster
+from mdstudio.app.plots.screen_items import Screen, ScreenItem
 from mdstudio.app.plots.ticks import Tick, TickMaker
 from mdstudio.app.theme import Theme
 from mdstudio.engine.requests import Bbox
@@ -42,10 +46,12 @@ def _within(make: TickMaker, first: float, last: float) -> TickMaker:
 
 
 class FieldPlot(QWidget):
-    """Signals: `probed` the (row, column) under the pointer or the keyboard probe, or None; `clicked` (x, y);
-    `dragged` as of the view box."""
+    """Signals: `probed` the cell under the pointer or the keyboard probe, or None: (row, column) of a grid, (node,
+    element) of a mesh; `clicked` (x, y); `dragged` as of the view box; `window_wanted` the `Pixels` whose elements of a
+    mesh should be given to `set_window`, or `window_failed` called: one at a time, the last that was wanted follows."""
 
     probed = Signal(object)
+    window_wanted = Signal(object)
     clicked = Signal(float, float)
     dragged = Signal(float, float, float, float, bool)
 
@@ -55,7 +61,12 @@ class FieldPlot(QWidget):
         super().__init__(parent)
         self._ground = ground
         self.frame = Frame("index")
-        self.raster: GridRaster | None = None
+        self.raster: GridRaster | MeshRaster | None = None
+        self.mesh_window: MeshWindow | None = None  # elements under the pixels, now or a while ago
+        self._wanted: Pixels | None = None
+        self._pending: Pixels | None = None
+        self._ask = QTimer(self, singleShot=True, interval=0)  # not out of a paint event
+        self._ask.timeout.connect(self._ask_window)
         self._cell: tuple[int, int] | None = None
         self.box = MapViewBox()
         self.bottom, self.left = AxisItem("bottom", _nothing), AxisItem("left", _nothing)
@@ -64,7 +75,8 @@ class FieldPlot(QWidget):
         self.view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.hud = MapHud(self)
         self.probe = ProbeItem(self._cell_box)
-        self.box.addItem(self.probe, ignoreBounds=True)
+        for item in (self.probe, _ScreenWatch(self._seen)):
+            self.box.addItem(item, ignoreBounds=True)
         layout = QGridLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.view, 0, 0)
@@ -85,15 +97,48 @@ class FieldPlot(QWidget):
         self.box.setBackgroundColor(color(self._ground))
         self.update()
 
-    def set_raster(self, raster: GridRaster, frame: Frame) -> None:
-        """The grid that is shown from now on; the view stays where it is when the extent is the same."""
+    def set_raster(self, raster: GridRaster | MeshRaster, frame: Frame) -> None:
+        """The grid or mesh that is shown from now on; the view stays where it is when the extent is the same."""
         self.raster, self.frame = raster, frame
+        self._wanted = self._pending = None
+        self._show_window(raster.whole if isinstance(raster, MeshRaster) else None)
         x0, y0, x1, y1 = raster.extent
         self.bottom.set_ticks_by(_within(frame.x_ticks(), x0, x1))
         self.left.set_ticks_by(_within(frame.y_ticks(), y0, y1))
-        self.box.set_extent(raster.extent, geographic=frame.geographic, cell=raster.cell_size(),
+        self.box.set_extent(raster.extent, geographic=frame.geographic,
+                            cell=raster.smallest() if isinstance(raster, MeshRaster) else raster.cell_size(),
                             most_stretch=self.most_stretch)
         self._renew_hud()
+
+    def set_window(self, window: MeshWindow) -> None:
+        """The elements that were wanted."""
+        if window.pixels != self._pending:
+            return  # of another mesh
+        self._pending = None
+        self._show_window(window)
+        self._ask.start()
+
+    def window_failed(self, error: object = None) -> None:
+        """What was wanted does not come: the last window stays until the view is moved."""
+        self._pending = None
+
+    def _show_window(self, window: MeshWindow | None) -> None:
+        """Draw by other elements under the pixels; subclasses tell their items."""
+        self.mesh_window = window
+        self.update()
+
+    def _seen(self, pixels: Pixels) -> None:
+        """The screen as it is painted now."""
+        if isinstance(self.raster, MeshRaster) and pixels != self._wanted:
+            self._wanted = pixels
+            self._ask.start()
+
+    def _ask_window(self) -> None:
+        if self._pending is None and self._wanted is not None and isinstance(self.raster, MeshRaster):
+            if self.mesh_window is not None and self.mesh_window.pixels == self._wanted:
+                return
+            self._pending = self._wanted
+            self.window_wanted.emit(self._wanted)
 
     def set_tool(self, tool: Tool) -> None:
         self.box.tool = tool
@@ -109,7 +154,7 @@ class FieldPlot(QWidget):
 
     @property
     def cell(self) -> tuple[int, int] | None:
-        """The (row, column) that is probed."""
+        """The cell that is probed."""
         return self._cell
 
     def probe_cell(self, cell: tuple[int, int] | None, *, mark: bool = False) -> None:
@@ -121,6 +166,8 @@ class FieldPlot(QWidget):
     def _cell_box(self, row: int, column: int) -> Bbox:
         raster = self.raster
         assert raster is not None
+        if isinstance(raster, MeshRaster):
+            return raster.cell_box(row, column)
         if raster.x_axis is not None and raster.y_axis is not None:
             (x0, x1), (y0, y1) = raster.x_axis.span(column, column + 1), raster.y_axis.span(row, row + 1)
             return x0, y0, x1, y1
@@ -132,9 +179,16 @@ class FieldPlot(QWidget):
             return
         inside = self.box.sceneBoundingRect().contains(place)
         at = self.box.mapSceneToView(place)
-        cell = self.raster.cell_at(at.x(), at.y()) if inside else None
+        cell = self._cell_under(at.x(), at.y()) if inside else None
         if cell != self._cell or self.probe.marked:
             self.probe_cell(cell)
+
+    def _cell_under(self, x: float, y: float) -> tuple[int, int] | None:
+        """The cell that is drawn at a place; of a mesh by the window, so that it is the one whose colour is seen."""
+        if not isinstance(self.raster, MeshRaster):
+            return self.raster.cell_at(x, y) if self.raster is not None else None
+        element = self.mesh_window.element_at(x, y) if self.mesh_window is not None else -1
+        return None if element < 0 else self.raster.cell_of(element, x, y)
 
     def _click(self, x: float, y: float) -> None:
         self.setFocus(Qt.FocusReason.MouseFocusReason)
@@ -167,7 +221,10 @@ class FieldPlot(QWidget):
             return
         if self._cell is None:
             centre = self.box.viewRect().center()
-            cell = raster.cell_at(centre.x(), centre.y()) or (raster.shape[0] // 2, raster.shape[1] // 2)
+            middle = (0 if isinstance(raster, MeshRaster) else raster.shape[0] // 2), raster.shape[1] // 2
+            cell = raster.cell_at(centre.x(), centre.y()) or middle
+        elif isinstance(raster, MeshRaster):
+            cell = raster.beside(self._cell, down, right)
         else:
             if raster.y_axis is not None and raster.y_axis.boundary(0) < raster.y_axis.boundary(1):
                 down = -down
@@ -201,3 +258,14 @@ class FieldPlot(QWidget):
             return 0.0
         width = max(1.0, self.box.width())
         return float(self.frame.metres_across(view.center().y()) * view.width() / width)
+
+
+class _ScreenWatch(ScreenItem):
+    """Tells the pixels of the screen whenever it is painted; paints nothing."""
+
+    def __init__(self, seen: Callable[[Pixels], None]) -> None:
+        super().__init__(z=-50)
+        self._seen = seen
+
+    def draw(self, painter: QPainter, screen: Screen) -> None:
+        self._seen(screen.pixels())

@@ -8,9 +8,10 @@ from typing import Literal
 
 from mdstudio.app.formats import number
 from mdstudio.app.plots import ticks
-from mdstudio.app.plots.raster import GridRaster
+from mdstudio.app.plots.mesh_raster import MeshRaster
+from mdstudio.app.plots.raster import Extent, GridRaster
 from mdstudio.app.plots.ticks import TickMaker, index_ticks
-from mdstudio.engine.model import GridDomain
+from mdstudio.engine.model import GridDomain, MeshDomain
 
 Meaning = Literal["degrees", "rotated", "metres", "other", "index"]
 _METRES = {"m": 1.0, "metre": 1.0, "metres": 1.0, "meter": 1.0, "meters": 1.0, "km": 1000.0, "kilometre": 1000.0,
@@ -81,9 +82,18 @@ def frame_of(domain: GridDomain, raster: GridRaster) -> Frame:
         return Frame("degrees")
     if domain.kind == "rotated":
         return Frame("rotated")
-    metres = _METRES.get(domain.x_unit.strip().lower(), 0.0)
+    return _plane(domain.x_unit, raster.extent)
+
+
+def mesh_frame(domain: MeshDomain, raster: MeshRaster) -> Frame:
+    """How to label a map of a mesh."""
+    return Frame("degrees") if domain.geographic else _plane(domain.x_unit, raster.extent)
+
+
+def _plane(unit: str, extent: Extent) -> Frame:
+    metres = _METRES.get(unit.strip().lower(), 0.0)
     if not metres:
-        return Frame("other", domain.x_unit)
-    across = (raster.extent[2] - raster.extent[0]) * metres
+        return Frame("other", unit)
+    across = (extent[2] - extent[0]) * metres
     in_km = metres == 1000.0 or across >= 20_000
     return Frame("metres", "km" if in_km else "m", 1000.0 if in_km and metres == 1.0 else 1.0, metres)

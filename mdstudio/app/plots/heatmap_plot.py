@@ -11,6 +11,8 @@ from PySide6.QtWidgets import QWidget
 from mdstudio.app.plots.field_plot import FieldPlot
 from mdstudio.app.plots.frames import Frame
 from mdstudio.app.plots.heatmap import HeatmapItem
+from mdstudio.app.plots.mesh_pages import MeshPages
+from mdstudio.app.plots.mesh_raster import MeshRaster, MeshWindow
 from mdstudio.app.plots.pages import PageLattice
 from mdstudio.app.plots.paint import color, font, rounded_panel
 from mdstudio.app.plots.raster import GridRaster
@@ -37,7 +39,8 @@ class HeatmapPlot(FieldPlot):
         self.probed.connect(self._probe)
         self.clicked.connect(self._choose)
 
-    def set_pages(self, lattice: PageLattice, raster: GridRaster, frame: Frame, colours: Array) -> None:
+    def set_pages(self, lattice: PageLattice | MeshPages, raster: GridRaster | MeshRaster, frame: Frame,
+                  colours: Array) -> None:
         """Pages to show and the colour of each entry (0: all no data)."""
         if raster is not self.raster:
             self.set_raster(raster, frame)
@@ -49,12 +52,16 @@ class HeatmapPlot(FieldPlot):
     def select(self, entry: int) -> None:
         self.heatmap.select(entry if entry >= 0 else None)
 
+    def _show_window(self, window: MeshWindow | None) -> None:
+        super()._show_window(window)
+        self.heatmap.set_window(window)
+
     def _metres_a_pixel(self) -> float:
         return 0.0
 
     def _probe(self, cell: tuple[int, int] | None) -> None:
         place = self.raster.cell_centre(*cell) if self.raster is not None and cell is not None else None
-        entry = self.heatmap.entry_at(*place) if place is not None else -1
+        entry = self.heatmap.entry_of(cell)
         if entry >= 0 and place is not None:
             self._tip.show_at(self.screen_place(*place), self._describe(entry))
         else:
@@ -64,7 +71,7 @@ class HeatmapPlot(FieldPlot):
             self.page_hovered.emit(entry)
 
     def _choose(self, x: float, y: float) -> None:
-        entry = self.heatmap.entry_at(x, y)
+        entry = self.heatmap.entry_of(self._cell_under(x, y))
         self.select(entry)
         self.page_selected.emit(entry)
 

@@ -1,4 +1,4 @@
-"""The map: a slice of a grid in its coordinates with everything that lies over it. Reads nothing. Main thread only."""
+"""The map: a slice of a grid or mesh with everything that lies over it. Reads nothing. Main thread only."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from mdstudio.app.formats import number
+from mdstudio.app.plots.components import component_words
 from mdstudio.app.plots.field_plot import FieldPlot
 from mdstudio.app.plots.frames import Frame
 from mdstudio.app.plots.hud import ExplainNote, Readout
+from mdstudio.app.plots.mesh_pages import MeshPages
+from mdstudio.app.plots.mesh_raster import MeshRaster, MeshWindow
 from mdstudio.app.plots.overlays import ExplainItem, Graticule, Pin, PinsItem, RectangleItem
 from mdstudio.app.plots.pages import PageShape
 from mdstudio.app.plots.picture import MapPicture
@@ -57,7 +60,8 @@ class MapPlot(FieldPlot):
     def set_bbox(self, bbox: Bbox | None) -> None:
         self.rectangle.set_bbox(bbox)
 
-    def set_explain(self, note: ExplainNote | None, shape: PageShape | None, *, inside: bool = True) -> None:
+    def set_explain(self, note: ExplainNote | None, shape: PageShape | MeshPages | None, *,
+                    inside: bool = True) -> None:
         """Show what a read cost and the pages it touched; None hides it. `inside`: part them and fill those that did
         not come from the cache."""
         self.hud.set_explain(note)
@@ -71,16 +75,31 @@ class MapPlot(FieldPlot):
         return f"{number(value, digits=VALUE_DIGITS)} {unit}".strip()
 
     def readout(self, cell: tuple[int, int]) -> Readout:
-        """Value, place, cell and page of a cell of the picture."""
+        """Value, place, cell and page of a cell of the picture; elements and nodes by their numbers in the source."""
         picture = self.picture
         assert picture is not None
         row, column = cell
-        x, y = picture.raster.cell_centre(row, column)
-        text = f"row {row}, column {column}"
+        if isinstance(picture.raster, MeshRaster):
+            domain = picture.raster.domain
+            x, y = picture.raster.node_place(row) if picture.by_node else picture.raster.cell_centre(row, column)
+            text = f"element {number(int(domain.element_number[column]), 0)}"
+            if picture.by_node:
+                text = f"nearest node {number(int(domain.node_number[row]), 0)} · {text}"
+        else:
+            x, y = picture.raster.cell_centre(row, column)
+            text = f"row {row}, column {column}"
         entry = picture.lattice.page_at(row, column) if picture.lattice is not None else -1
-        if entry >= 0:
+        if entry >= 0 and not picture.by_node:
             text += f" · page {number(picture.result.explain.pages[entry].page, 0)}"
-        return Readout(self.frame.place(x, y), self.value_text(picture.value_at(row, column)), text)
+        value = self.value_text(picture.value_at(row, column))
+        if picture.result.item.value_kind == "vector":
+            value += f" ({component_words(picture.colouring.component)})"
+        return Readout(self.frame.place(x, y), value, text)
+
+    def _show_window(self, window: MeshWindow | None) -> None:
+        super()._show_window(window)
+        self.image.set_window(window)
+        self.explain.set_window(window)
 
     def _show_readout(self, cell: tuple[int, int] | None) -> None:
         if self.picture is None or cell is None:

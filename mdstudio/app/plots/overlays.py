@@ -6,11 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
-from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath, QPen
+from PySide6.QtGui import QFontMetricsF, QImage, QPainter, QPainterPath, QPen
 
 from mdstudio.app.plots.axes import AxisItem
+from mdstudio.app.plots.mesh_items import touched_pixels
+from mdstudio.app.plots.mesh_pages import MeshPages
+from mdstudio.app.plots.mesh_raster import MeshWindow
 from mdstudio.app.plots.pages import PageShape
-from mdstudio.app.plots.paint import color, font, hairline, line, rounded_panel
+from mdstudio.app.plots.paint import argb_image, color, font, hairline, line, rounded_panel
 from mdstudio.app.plots.screen_items import Screen, ScreenItem
 from mdstudio.app.widgets.hatch import hatch
 from mdstudio.engine.requests import Bbox
@@ -45,18 +48,37 @@ class ExplainItem(ScreenItem):
 
     def __init__(self) -> None:
         super().__init__(z=20)
-        self._shape: PageShape | None = None
+        self._shape: PageShape | MeshPages | None = None
+        self._window: MeshWindow | None = None
+        self._image: tuple[int, QImage] | None = None  # of the pages of a mesh, and the scheme it was made for
         self._hatched = self._parted = True
 
-    def set_shape(self, shape: PageShape | None, *, hatched: bool = True, parted: bool = True) -> None:
+    def set_shape(self, shape: PageShape | MeshPages | None, *, hatched: bool = True, parted: bool = True) -> None:
         """`parted`: with the lines between pages."""
-        self._shape, self._hatched, self._parted = shape, hatched, parted
+        self._shape, self._hatched, self._parted, self._image = shape, hatched, parted, None
+        self.update()
+
+    def set_window(self, window: MeshWindow | None) -> None:
+        self._window, self._image = window, None
         self.update()
 
     def draw(self, painter: QPainter, screen: Screen) -> None:
         shape = self._shape
-        if shape is None:
+        if isinstance(shape, MeshPages):
+            self._draw_elements(painter, screen, shape)
+        elif shape is not None:
+            self._draw_shape(painter, screen, shape)
+
+    def _draw_elements(self, painter: QPainter, screen: Screen, pages: MeshPages) -> None:
+        if self._window is None:
             return
+        scheme = color("explain").rgba()
+        if self._image is None or self._image[0] != scheme:
+            self._image = scheme, argb_image(
+                touched_pixels(self._window, pages, hatched=self._hatched, parted=self._parted))
+        screen.lay(painter, self._image[1], self._window)
+
+    def _draw_shape(self, painter: QPainter, screen: Screen, shape: PageShape) -> None:
         if self._hatched:
             path = QPainterPath()
             for x0, y0, x1, y1 in shape.areas:

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QImage, QPainter, QTransform
+from PySide6.QtGui import QImage, QPainter, QRegion, QTransform
 
+from mdstudio.app.plots.mesh_items import element_pixels
+from mdstudio.app.plots.mesh_raster import MeshRaster, MeshWindow, Pixels
 from mdstudio.app.plots.paint import argb_image
 from mdstudio.app.plots.picture import MapPicture
 from mdstudio.engine.model import Array
@@ -56,6 +58,19 @@ class Screen:
         ys = ((top + 0.5 + np.arange(max(1, int(bottom - top)))) / self.ratio - self.dy) / self.sy
         return QRectF(left / self.ratio, top / self.ratio, xs.size / self.ratio, ys.size / self.ratio), xs, ys
 
+    def pixels(self) -> Pixels:
+        """The visible part as a lattice of device pixels."""
+        _, xs, ys = self.device_pixels()
+        return Pixels(float(xs[0]), float(ys[0]), 1 / self.ratio / self.sx, 1 / self.ratio / self.sy, ys.size, xs.size)
+
+    def lay(self, painter: QPainter, image: QImage, window: MeshWindow) -> QRectF:
+        """Draw an image of a window of a mesh where the window is: pixel on pixel when it was made for this screen."""
+        exact = window.pixels == self.pixels()
+        target = self.device_pixels()[0] if exact else self.rect(*window.pixels.extent)
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, False)
+        painter.drawImage(target, image)
+        return target
+
 
 class ScreenItem(pg.GraphicsObject):  # type: ignore[misc]
     """Covers the view; subclasses paint in screen pixels."""
@@ -94,19 +109,31 @@ class ScreenItem(pg.GraphicsObject):  # type: ignore[misc]
 
 
 class MapImageItem(ScreenItem):
-    """The cells of a map: smooth while cells are smaller than a pixel, else each pixel shows the cell it lies in."""
+    """The cells of a map: smooth while those of a grid are smaller than a pixel, else each pixel shows its own cell.
+
+    The elements under the pixels of a mesh come as a window from a worker thread; until it is there the last one moves
+    along, over the picture of the whole mesh.
+    """
 
     def __init__(self) -> None:
         super().__init__(z=-10)
         self._picture: MapPicture | None = None
         self._kept: tuple[Any, QImage] | None = None
+        self._window: MeshWindow | None = None
 
     def set_picture(self, picture: MapPicture | None) -> None:
         self._picture, self._kept = picture, None
         self.update()
 
+    def set_window(self, window: MeshWindow | None) -> None:
+        self._window, self._kept = window, None
+        self.update()
+
     def draw(self, painter: QPainter, screen: Screen) -> None:
         if self._picture is None:
+            return
+        if isinstance(self._picture.raster, MeshRaster):
+            self._draw_elements(painter, screen, self._picture, self._picture.raster)
             return
         width, height = self._picture.raster.cell_size()
         if min(abs(width * screen.sx), abs(height * screen.sy)) * screen.ratio < 1.0:
@@ -132,6 +159,7 @@ class MapImageItem(ScreenItem):
         painter.drawImage(target, level, QRectF(left, top, right - left, bottom - top))
 
     def _draw_cells(self, painter: QPainter, screen: Screen, picture: MapPicture) -> None:
+        assert not isinstance(picture.raster, MeshRaster)
         key = (screen, id(picture))
         if self._kept is None or self._kept[0] != key:
             _, xs, ys = screen.device_pixels()
@@ -140,3 +168,18 @@ class MapImageItem(ScreenItem):
             self._kept = key, argb_image(pixels)
         target, _, _ = screen.device_pixels()
         painter.drawImage(target, self._kept[1])
+
+    def _draw_elements(self, painter: QPainter, screen: Screen, picture: MapPicture, raster: MeshRaster) -> None:
+        window = self._window
+        if window is None or window is raster.whole:
+            self._draw_smooth(painter, screen, picture)
+            return
+        if window.pixels != screen.pixels():
+            beside = QRegion(screen.box.toAlignedRect()) - QRegion(screen.rect(*window.pixels.extent).toRect())
+            painter.save()
+            painter.setClipRegion(beside)
+            self._draw_smooth(painter, screen, picture)
+            painter.restore()
+        if self._kept is None:
+            self._kept = None, argb_image(element_pixels(window, picture.colours))
+        screen.lay(painter, self._kept[1], window)

@@ -125,10 +125,14 @@ def step_words(times: TimeAxis) -> str:
 
 
 def layout_parameters(metadata: Metadata) -> str:
-    """The persisted parameters that this storage uses, by name."""
+    """The persisted parameters that this storage uses, and sizes of a mesh, by name."""
     storage = metadata.storage
-    named = (("GridTileWidth", storage.grid_tile_width if metadata.kind == "grid" else None),
+    named = (("Nodes", metadata.nodes or None), ("Element3DCount", metadata.element3d_count or None),
+             ("GridTileWidth", storage.grid_tile_width if metadata.kind == "grid" else None),
              ("CompressedMeshPageSize", storage.compressed_mesh_page_size if metadata.kind == "mesh" else None),
+             ("ZLevelPagedNodeCount", storage.zlevel_paged_node_count),
+             ("SpatialGroupSize", storage.spatial_group_size if metadata.kind == "mesh" else None),
+             ("SchemaVersion", metadata.schema_version if metadata.kind == "mesh" else None),
              ("TimeGroupSize", storage.time_group_size),
              ("TimeSeriesBlockRows",
               storage.time_series_block_rows if storage.storage_type == "TimeSeries" else None),

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 from mdstudio.app import formats
 from mdstudio.app.plots.histogram_plot import HistogramPlot
 from mdstudio.app.plots.map_plot import VALUE_DIGITS
+from mdstudio.app.plots.mesh_raster import MeshRaster
 from mdstudio.app.plots.picture import MapPicture
 from mdstudio.app.views.points import PointSet, parse_place
 from mdstudio.app.views.reads import RectangleRead
@@ -81,7 +82,9 @@ class RectangleSection(QWidget):
 
     def show_read(self, read: RectangleRead, picture: MapPicture | None) -> None:
         numbers = read.numbers
-        self.count.setText(formats.plural(numbers.cells, "cell"))
+        what = "cell" if picture is None or not isinstance(picture.raster, MeshRaster) else \
+            "node" if picture.by_node else "element"
+        self.count.setText(formats.plural(numbers.cells, what))
         self.note.setText(read.result.empty_reason)
         self.note.setVisible(bool(read.result.empty_reason))
         self.histogram.setVisible(read.held is not None)
@@ -168,7 +171,8 @@ class PagesSection(QWidget):
         head = QHBoxLayout()
         head.addWidget(Label("Pages touched", "section"))
         head.addWidget(self.count, 1)
-        self.table = Table([Column("Page", "number", 62), Column("Rows", width=76),
+        self.table = Table([Column("Page", "number", 62),
+                            Column("Holds", width=76, tip="Rows of a grid, or stored values of a mesh"),
                             Column("Stored", "bar", 110, stretch=True)], "Pages touched")
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -176,13 +180,18 @@ class PagesSection(QWidget):
         layout.addLayout(head)
         layout.addWidget(self.table, 1)
 
-    def show_pages(self, pages: tuple[PageRef, ...]) -> None:
+    def show_pages(self, pages: tuple[PageRef, ...], *, mesh: bool) -> None:
         ordered = sorted(pages, key=lambda page: (-page.length, page.page))
         largest = max((page.length for page in pages), default=0) or 1
         more = f", {MOST_PAGES} shown" if len(pages) > MOST_PAGES else ""
         self.count.setText(f"{formats.count(len(pages))}, largest first{more}" if pages else "none")
         self.table.set_rows([
-            (Cell(formats.count(page.page), tip=page.blob), Cell(f"{page.rows[0]}–{page.rows[1] - 1}",
-                  tip=f"columns {page.columns[0]}–{page.columns[1] - 1}"),
+            (Cell(formats.count(page.page), tip=page.blob), _holds(page, mesh),
              Cell(formats.size(page.length), bar=page.length / largest, bar_token="explain"))
             for page in ordered[:MOST_PAGES]])
+
+
+def _holds(page: PageRef, mesh: bool) -> Cell:
+    columns = f"{page.columns[0]}–{page.columns[1] - 1}"
+    return Cell(f"from {page.columns[0]}", tip=f"stored values {columns}") if mesh else \
+        Cell(f"{page.rows[0]}–{page.rows[1] - 1}", tip=f"columns {columns}")

@@ -28,6 +28,7 @@ class MapTools(QWidget):
 
     def __init__(self, session: DatasetSession, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._session = session
         self.picker = ItemPicker(session, self)
         self.tools = Segmented([("Pan", "", "pan"), ("Point", "", "pin"), ("Rectangle", "", "rect")], "Tool")
         self.mode = Segmented([(name, name) for name in _MODES], "Range of the colours")
@@ -45,8 +46,8 @@ class MapTools(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)
-        for widget in (self.picker.item, self.picker.layer, self.tools, self.mode, self.low, self.high, self.lock,
-                       self.colours):
+        for widget in (self.picker.item, self.picker.layer, self.picker.component, self.tools, self.mode, self.low,
+                       self.high, self.lock, self.colours):
             row.addWidget(widget)
         row.addStretch(1)
         row.addWidget(self.explain)
@@ -63,7 +64,7 @@ class MapTools(QWidget):
         """What is chosen now."""
         mode = _MODES[self.mode.value()]
         fixed = self._manual if mode == "manual" else self._locked if self.lock.isChecked() else None
-        return Colouring(str(self.colours.currentData()), mode, fixed)
+        return Colouring(str(self.colours.currentData()), mode, fixed, self._session.selection.component)
 
     def show_range(self, shown: Range | None) -> None:
         """The range of the picture on the screen: what a lock keeps and a manual range starts from."""

@@ -9,13 +9,14 @@ from PySide6.QtWidgets import QFileDialog, QGridLayout, QHBoxLayout, QSplitter, 
 from mdstudio.app.plots.calendar_ticks import time_label
 from mdstudio.app.plots.colour_bar import ColourBar
 from mdstudio.app.plots.map_plot import MapPlot
+from mdstudio.app.plots.mesh_raster import MeshRaster
 from mdstudio.app.plots.overlays import Pin
 from mdstudio.app.plots.picture import MapPicture, make_picture
 from mdstudio.app.plots.time_bar import TimeBar
 from mdstudio.app.reading import Reader
 from mdstudio.app.session import DatasetSession
 from mdstudio.app.views.commands import map_command, series_command
-from mdstudio.app.views.fields import field_of
+from mdstudio.app.views.fields import field_of, serve_windows
 from mdstudio.app.views.map_panel import MapPanel
 from mdstudio.app.views.map_tools import TOOLS, MapTools
 from mdstudio.app.views.points import Point, points_of
@@ -41,6 +42,7 @@ class MapView(DatasetView):
         self.rectangle: RectangleRead | None = None
         self._bbox: Bbox | None = None
         self._asked: MapRequest | None = None
+        self._component = self.session.selection.component
         self.tools = MapTools(session)
         self.plot, self.bar, self.time_bar = MapPlot(), ColourBar(), TimeBar()
         self.stack = StateStack(self.plot)
@@ -80,6 +82,7 @@ class MapView(DatasetView):
         self.setFocusProxy(self.plot)
 
     def _connect(self) -> None:
+        serve_windows(self.session, self.plot, "window")
         self.tools.tool_changed.connect(self.plot.set_tool)
         self.tools.colouring_changed.connect(self._recolour)
         self.tools.explain_changed.connect(lambda _: self._show_explain())
@@ -134,6 +137,11 @@ class MapView(DatasetView):
         self.time_bar.set_index(chosen.time)
         self._renew_series()
         request = MapRequest(chosen.item, chosen.time, chosen.layer)
+        if chosen.component != self._component:
+            self._component = chosen.component
+            self.tools.forget_range()
+            self._recolour()
+            self.set_rectangle(self._bbox)
         if request == self._asked:
             return
         before = self._asked
@@ -163,7 +171,8 @@ class MapView(DatasetView):
         else:
             request = MapRequest(chosen.item, chosen.time, chosen.layer, bbox)
             self.panel.rectangle.count.setText("reading")
-            self.session.submit("rectangle", lambda progress: read_rectangle(dataset, request, progress),
+            component = chosen.component
+            self.session.submit("rectangle", lambda progress: read_rectangle(dataset, request, component, progress),
                                 self._rectangle_arrived, self._rectangle_failed)
         self.command_changed.emit()
 
@@ -220,7 +229,7 @@ class MapView(DatasetView):
 
     def _recolour(self) -> None:
         picture, colouring = self.picture, self.tools.colouring()
-        if picture is None or picture.colouring == colouring:
+        if picture is None or picture.colouring == colouring or picture.result.item.name != self.session.selection.item:
             return
         result, raster = picture.result, picture.raster
         self.session.submit("colours", lambda progress: make_picture(result, raster, colouring, picture),
@@ -255,13 +264,14 @@ class MapView(DatasetView):
             self.plot.set_explain(None, None)
             self.panel.pages.setVisible(False)
             return
+        mesh = isinstance(picture.raster, MeshRaster)
         if self.rectangle is not None:
             self.plot.set_explain(explain_note("rectangle", self.rectangle.explain), self.rectangle.touched)
-            self.panel.pages.show_pages(self.rectangle.explain.pages)
+            self.panel.pages.show_pages(self.rectangle.explain.pages, mesh=mesh)
         else:
             self.plot.set_explain(explain_note("whole slice", picture.explain, picture.draw_us), picture.touched,
                                   inside=False)
-            self.panel.pages.show_pages(picture.explain.pages)
+            self.panel.pages.show_pages(picture.explain.pages, mesh=mesh)
         self.panel.pages.setVisible(True)
 
     def _pin(self, x: float, y: float) -> None:
@@ -294,6 +304,8 @@ class MapView(DatasetView):
 
     def _cell_of(self, point: Point) -> tuple[int, int] | None:
         """The cell that the series of a point is read from; until it is there, the one that is drawn there."""
+        if self.picture is not None and isinstance(self.picture.raster, MeshRaster):
+            return self.picture.raster.cell_at(point.x, point.y)  # by the geometry that the series is read by
         read = self._series.result if self._series is not None else None
         if read is not None and (point.x, point.y) in read.request.points:
             row, column = read.cells[read.request.points.index((point.x, point.y))]
@@ -301,7 +313,7 @@ class MapView(DatasetView):
         return self.picture.raster.cell_at(point.x, point.y) if self.picture is not None else None
 
     def _ask_export(self, ending: str) -> None:
-        kinds = {".png": "Picture (*.png)", ".csv": "CSV (*.csv)", ".nc": "NetCDF (*.nc)"}
+        kinds = {".png": "Picture (*.png)", ".csv": "CSV (*.csv);;NumPy (*.npz)", ".nc": "NetCDF (*.nc)"}
         path, _ = QFileDialog.getSaveFileName(self, "Export what is shown", f"map{ending}", kinds[ending])
         if path:
             self.export_to(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWi
 from mdstudio.app import colormaps, formats
 from mdstudio.app.fonts import Role
 from mdstudio.app.plots.colouring import colourise
+from mdstudio.app.plots.components import MAGNITUDE, one_number
 from mdstudio.app.plots.paint import argb_image, color, hairline
 from mdstudio.app.plots.ranges import exact_range, statistics
 from mdstudio.app.plots.units import unit_text
@@ -21,6 +23,7 @@ from mdstudio.app.widgets.base import Tone
 from mdstudio.engine.dataset import Dataset, PageDetails, PageTable
 from mdstudio.engine.errors import Cancelled, MdError
 from mdstudio.engine.model import Array, Item
+from mdstudio.engine.query import numbers_of
 from mdstudio.engine.requests import decode_values
 
 HEADER_SHOWN = 24  # bytes of a header that are shown in hex
@@ -30,7 +33,7 @@ Row = tuple[str, str, Role, Tone]
 
 @dataclass(frozen=True)
 class PageRead:
-    """One page that was read: the facts, and its values decoded (float64, NaN for no data)."""
+    """One page that was read: the facts, and its values decoded (float64, NaN for no data; magnitudes of vectors)."""
 
     details: PageDetails
     values: Array | None
@@ -39,7 +42,9 @@ class PageRead:
 def read_page(dataset: Dataset, item: Item, time: int, layer: int | None, position: int) -> PageRead:
     """Worker thread: read and take apart one page."""
     details = dataset.page_details(item.name, time, layer, position)
-    return PageRead(details, None if details.values is None else decode_values(item, details.values))
+    if details.values is None:
+        return PageRead(details, None)
+    return PageRead(details, one_number(item, decode_values(item, numbers_of(details.values)), MAGNITUDE))
 
 
 class PagePanel(Card):
@@ -99,8 +104,10 @@ class PagePanel(Card):
         self.body.addStretch(1)
         self.body.addLayout(buttons)
 
-    def show_page(self, table: PageTable, position: int, place: str, cells: str, colours: Array) -> None:
-        """A page from the index alone; `colours` of all pages paint its place in the blob."""
+    def show_page(self, table: PageTable, position: int, place: str, cells: str, colours: Array, *,
+                  mesh: bool = False) -> None:
+        """A page from the index alone; `colours` of all pages paint its place in the blob. `cells`: rows and columns,
+        of a mesh its run of stored values."""
         length, raw = int(table.length[position]), int(table.raw[position])
         self.name.setText(f"Page {formats.count(int(table.page[position]))}")
         self.place.setText(place)
@@ -108,7 +115,7 @@ class PagePanel(Card):
         self._reference = f"{blob} offset={int(table.offset[position])} length={length}"
         rows: list[Row] = [
             ("Blob", blob, "mono-small", "text"),
-            ("Rows, columns", cells, "dense-medium", "text"),
+            ("Stored values" if mesh else "Rows, columns", cells, "dense-medium", "text"),
             ("Offset", formats.count(int(table.offset[position])), "dense-medium", "text"),
             ("Stored length", _bytes(length), "dense-medium", "text"),
             ("Raw length", _bytes(raw), "dense-medium", "text"),
@@ -187,7 +194,7 @@ def _bytes(value: int) -> str:
 
 
 class Thumbnail(QWidget):
-    """The values of a page as stored, row 0 on top."""
+    """The values of a page as stored, row 0 on top; a long run of a mesh in lines of a square."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -196,6 +203,9 @@ class Thumbnail(QWidget):
         self.setAccessibleName("Values of the page")
 
     def set_values(self, values: Array) -> None:
+        if values.shape[0] == 1:
+            width = math.ceil(math.sqrt(values.size))
+            values = np.append(values, np.full(-values.size % width, np.nan)).reshape(-1, width)
         colours, _ = colourise(np.ascontiguousarray(values), exact_range(values), colormaps.argb("viridis"))
         self._image = argb_image(colours)
         self.update()

@@ -1,10 +1,11 @@
-"""Choices of item and layer that follow the session's selection. Main thread only."""
+"""Choices of item, layer and component that follow the session's selection. Main thread only."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QObject
 
 from mdstudio.app.formats import number
+from mdstudio.app.plots.components import MAGNITUDE, component_words
 from mdstudio.app.plots.units import unit_text
 from mdstudio.app.session import DatasetSession
 from mdstudio.app.widgets import Combo
@@ -20,15 +21,17 @@ def layer_text(item: Item, layer: int) -> str:
 
 
 class ItemPicker(QObject):
-    """Two combos, `item` and `layer`; the second is hidden for an item without layers."""
+    """Combos `item`, `layer` (hidden for an item without layers) and `component` (hidden for one that is no vector)."""
 
     def __init__(self, session: DatasetSession, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._session = session
         self.item = Combo("Item", "layers", "Item")
         self.layer = Combo("Layer", "", "Layer")
+        self.component = Combo("Show", "", "Component")
         self.item.currentIndexChanged.connect(self._choose_item)
         self.layer.currentIndexChanged.connect(self._choose_layer)
+        self.component.currentIndexChanged.connect(self._choose_component)
         session.opened.connect(self.renew)
         session.selection_changed.connect(self.renew)
         self.renew()
@@ -46,6 +49,9 @@ class ItemPicker(QObject):
         layers = [layer_text(item, i) for i in range(len(item.layers))] if item and item.layers else []
         self.layer.setVisible(bool(layers))
         _fill(self.layer, layers, chosen.layer or 0)
+        components = range(MAGNITUDE, item.components) if item and item.value_kind == "vector" else range(0)
+        self.component.setVisible(bool(components))
+        _fill(self.component, [component_words(i).capitalize() for i in components], chosen.component - MAGNITUDE)
 
     def _choose_item(self, index: int) -> None:
         dataset = self._session.dataset
@@ -55,6 +61,10 @@ class ItemPicker(QObject):
     def _choose_layer(self, index: int) -> None:
         if index >= 0:
             self._session.select(layer=index)
+
+    def _choose_component(self, index: int) -> None:
+        if index >= 0:
+            self._session.select(component=index + MAGNITUDE)
 
 
 def _fill(combo: Combo, texts: list[str], index: int) -> None:

@@ -90,13 +90,14 @@ class PreviewCard(Card):
 
     def _arrived(self, picture: MapPicture) -> None:
         from mdstudio.app.plots.map_plot import MapPlot
-        from mdstudio.app.views.fields import field_of
+        from mdstudio.app.views.fields import field_of, serve_windows
 
         dataset = self._session.dataset
         if dataset is None:
             return
         if self.plot is None:
             self.plot = MapPlot()
+            serve_windows(self._session, self.plot, "preview-window")
             self._holder.insertWidget(0, self.plot, 1)
         self.picture = picture
         self.stack.show_contents()

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mdstudio.app.plots.components import one_number
 from mdstudio.app.plots.hud import ExplainNote
-from mdstudio.app.plots.pages import PageShape, touched
-from mdstudio.app.plots.picture import Colouring, MapPicture, make_picture
+from mdstudio.app.plots.mesh_pages import MeshPages
+from mdstudio.app.plots.pages import PageShape
+from mdstudio.app.plots.picture import Colouring, MapPicture, make_picture, touched_by
 from mdstudio.app.plots.ranges import Range, Statistics, histogram, statistics
-from mdstudio.app.views.fields import field_of, require_single
+from mdstudio.app.views.fields import field_of
 from mdstudio.engine.dataset import Dataset
 from mdstudio.engine.layout.metadata import Metadata
 from mdstudio.engine.model import Array
@@ -22,13 +24,14 @@ ASK_ABOVE_LOCAL, ASK_ABOVE_REMOTE = 4000, 200  # requests of a series that waits
 
 @dataclass(frozen=True)
 class RectangleRead:
-    """The cells of a rectangle: numbers, histogram over `held` (their exact range), pages touched."""
+    """The cells of a rectangle: numbers, histogram over `held` (their exact range), pages touched; of a vector those of
+    one component or the magnitude."""
 
     result: MapResult
     numbers: Statistics
     held: Range | None
     counts: Array
-    touched: PageShape | None
+    touched: PageShape | MeshPages | None
 
     @property
     def explain(self) -> Explain:
@@ -37,7 +40,6 @@ class RectangleRead:
 
 def read_picture(dataset: Dataset, request: MapRequest, colouring: Colouring, progress: Progress) -> MapPicture:
     """A whole slice, coloured."""
-    require_single(dataset, request.item)
     raster = field_of(dataset).raster
     progress.check()
     result = dataset.map(request, progress)
@@ -45,16 +47,15 @@ def read_picture(dataset: Dataset, request: MapRequest, colouring: Colouring, pr
     return make_picture(result, raster, colouring)
 
 
-def read_rectangle(dataset: Dataset, request: MapRequest, progress: Progress) -> RectangleRead:
+def read_rectangle(dataset: Dataset, request: MapRequest, component: int, progress: Progress) -> RectangleRead:
     """The cells that a rectangle touches, in numbers."""
-    require_single(dataset, request.item)
     raster = field_of(dataset).raster
     result = dataset.map(request, progress)
-    numbers = statistics(result.values, np.asarray(result.mask))
+    values = one_number(result.item, result.values, component)
+    numbers = statistics(values, np.asarray(result.mask))
     held = (numbers.minimum, numbers.maximum) if numbers.valid else None
-    counts = histogram(result.values[result.mask], held) if held is not None else np.zeros(256, np.int64)
-    pages = result.explain.pages
-    return RectangleRead(result, numbers, held, counts, touched(pages, raster)[1] if pages else None)
+    counts = histogram(values[result.mask], held) if held is not None else np.zeros(256, np.int64)
+    return RectangleRead(result, numbers, held, counts, touched_by(result, raster)[1])
 
 
 def explain_note(title: str, explain: Explain, draw_us: int = 0) -> ExplainNote:

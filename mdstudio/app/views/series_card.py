@@ -7,6 +7,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from mdstudio.app import formats
+from mdstudio.app.plots.components import component_words, one_number
 from mdstudio.app.plots.series_plot import Line, SeriesPlot
 from mdstudio.app.plots.units import unit_text
 from mdstudio.app.session import DatasetSession
@@ -15,6 +16,7 @@ from mdstudio.app.views.reads import series_requests, series_waits
 from mdstudio.app.widgets import Button, Card, StateStack
 from mdstudio.engine.dataset import Dataset
 from mdstudio.engine.errors import MdError
+from mdstudio.engine.model import Array
 from mdstudio.engine.progress import Progress
 from mdstudio.engine.requests import SeriesRequest, SeriesResult
 
@@ -63,7 +65,8 @@ class SeriesCard(Card):
             self.stack.show_contents()
             return
         if self._asked == (dataset, request) and not confirmed:
-            self._caption()
+            if self.result is not None:
+                self._show(self.result)  # of another component, maybe
             return
         count = series_requests(dataset.metadata, len(points))
         if series_waits(dataset.metadata, dataset.location, len(points)) and not confirmed:
@@ -83,8 +86,12 @@ class SeriesCard(Card):
         else:
             outside = bool((result.cells[:, 0] < 0).all())
             self.stack.show_empty("series", "No data at these points",
-                                  "They lie outside the grid." if outside else "Their cells hold no data at any time.")
+                                  "They lie outside the area." if outside else "Their cells hold no data at any time.")
         self._show(result)
+
+    def numbers(self, result: SeriesResult) -> Array:
+        """(time, point) float64: the values, of a vector the chosen component."""
+        return one_number(result.item, result.values, self._session.selection.component)
 
     def _show(self, result: SeriesResult | None) -> None:
         self.result = result
@@ -93,10 +100,9 @@ class SeriesCard(Card):
             if dataset is not None:
                 self.plot.set_lines(dataset.metadata.times, ())
         else:
-            points = self._points.points
+            points, values = self._points.points, self.numbers(result)
             self.plot.set_lines(result.times, tuple(
-                Line(point.letter, point.token, result.values[:, k])
-                for k, point in enumerate(points[:result.values.shape[1]])))
+                Line(point.letter, point.token, values[:, k]) for k, point in enumerate(points[:values.shape[1]])))
             self.plot.set_index(self._session.selection.time)
         self._caption()
         self.read.emit(result)
@@ -109,6 +115,8 @@ class SeriesCard(Card):
         explain = result.explain
         unit = unit_text(result.item.unit)
         unit = f"{unit} · " if unit else ""
+        if result.item.value_kind == "vector":
+            unit += f"{component_words(self._session.selection.component)} · "
         self.caption.setText(
             f"{unit}{formats.plural(result.values.shape[1], 'point')} × {formats.plural(len(result.times), 'step')} · "
             f"{formats.plural(explain.pages_touched, 'page')}, {formats.plural(explain.requests, 'request')}, "
@@ -143,7 +151,4 @@ class SeriesCard(Card):
 
 
 def _read(dataset: Dataset, request: SeriesRequest, progress: Progress) -> SeriesResult:
-    from mdstudio.app.views.fields import require_single
-
-    require_single(dataset, request.item)
     return dataset.series(request, progress)

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
 
 from mdstudio.app import formats
 from mdstudio.app.plots.frames import Frame
+from mdstudio.app.plots.mesh_raster import MeshRaster
 from mdstudio.app.reading import Reader
 from mdstudio.app.session import DatasetSession
 from mdstudio.app.views.commands import series_command
@@ -20,6 +21,7 @@ from mdstudio.app.views.step_picker import StepPicker
 from mdstudio.app.views.view import GAP, PAGE_MARGIN, DatasetView
 from mdstudio.app.widgets import Button, Card, Cell, Column, Label, LineEdit, Table
 from mdstudio.engine.errors import MdError
+from mdstudio.engine.model import Array
 from mdstudio.engine.requests import SeriesResult
 
 COLUMNS = (
@@ -39,6 +41,7 @@ class SeriesView(DatasetView):
         super().__init__(session, reader, parent)
         self.points = points_of(session)
         self._frame = Frame("other")
+        self._numbers_in_source: dict[str, Array] = {}  # of a mesh, of elements and nodes
         self.picker, self.step = ItemPicker(session, self), StepPicker(session)
         self.entry = LineEdit(name="Coordinates of a point", placeholder="x, y   or   52.1 N, 3.5 E")
         self.add = Button("Add point", "plus")
@@ -61,7 +64,8 @@ class SeriesView(DatasetView):
     def _arrange(self) -> None:
         row = QHBoxLayout()
         row.setSpacing(8)
-        for widget in (self.picker.item, self.picker.layer, self.step, self.entry, self.add, self.why):
+        for widget in (self.picker.item, self.picker.layer, self.picker.component, self.step, self.entry,
+                       self.add, self.why):
             row.addWidget(widget)
         row.addStretch(1)
         self.card.add_to_head(self.remove)
@@ -110,6 +114,9 @@ class SeriesView(DatasetView):
 
     def _field_arrived(self, field: Field) -> None:
         self._frame = field.frame
+        if isinstance(field.raster, MeshRaster):
+            domain = field.raster.domain
+            self._numbers_in_source = {"cell": domain.element_number, "node": domain.node_number}
         self._show_table()
 
     def _quiet(self, error: MdError) -> None:
@@ -154,16 +161,27 @@ class SeriesView(DatasetView):
         self.clear.setEnabled(bool(rows))
 
     def _numbers(self, result: SeriesResult, k: int) -> tuple[Cell, ...]:
-        row, column = (int(value) for value in result.cells[k])
-        values = result.values[:, k]
+        values = self.series.numbers(result)[:, k]
         known = values[np.isfinite(values)]
         now = float(values[min(self.session.selection.time, values.size - 1)])
-        place = Cell("outside", muted=True) if row < 0 else Cell(f"row {row}, col {column}")
+        place = self._cell(result, k)
         if not known.size:
             return place, *(_unknown(),) * 5, Cell(f"0 of {formats.count(values.size)}")
         numbers = (now, float(known.min()), float(known.mean()), float(known.max()), float(known.std()))
         return (place, *(Cell(formats.number(value, digits=DIGITS), muted=value != value) for value in numbers),
                 Cell(f"{formats.count(known.size)} of {formats.count(values.size)}"))
+
+    def _cell(self, result: SeriesResult, k: int) -> Cell:
+        """What a series is of; elements and nodes of a mesh by their numbers in the source."""
+        at = [int(value) for value in result.cells[k]]
+        if at[0] < 0:
+            return Cell("outside", muted=True)
+        if len(at) == 2:
+            return Cell(f"row {at[0]}, col {at[1]}")
+        by_node = result.item.location == "node"
+        numbers = self._numbers_in_source.get(result.item.location)
+        return Cell(f"{'node' if by_node else 'element'} {formats.count(int(numbers[at[0]]))}" if numbers is not None
+                    else formats.DASH, muted=numbers is None)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Delete:

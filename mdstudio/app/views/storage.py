@@ -1,4 +1,4 @@
-"""Storage: where the bytes go, page by page over the grid and step by step over time. The index alone is read."""
+"""Storage: where the bytes go, page by page over the map and step by step over time. The index alone is read."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from mdstudio.app import colormaps, formats
 from mdstudio.app.plots.calendar_ticks import time_label
 from mdstudio.app.plots.colour_bar import ColourBar
 from mdstudio.app.plots.heatmap_plot import HeatmapPlot, Tip
+from mdstudio.app.plots.mesh_pages import MeshPages, mesh_pages
+from mdstudio.app.plots.mesh_raster import MeshRaster
 from mdstudio.app.plots.pages import PageLattice, page_lattice
 from mdstudio.app.plots.ranges import Range, histogram, place_in_range
 from mdstudio.app.plots.ticks import Tick, number_ticks
@@ -19,7 +21,7 @@ from mdstudio.app.plots.time_strip import TimeStrip, describe_step, percent
 from mdstudio.app.reading import Reader
 from mdstudio.app.session import DatasetSession
 from mdstudio.app.views.commands import pages_command
-from mdstudio.app.views.fields import Field, field_of
+from mdstudio.app.views.fields import Field, field_of, serve_windows
 from mdstudio.app.views.page_panel import PagePanel, PageRead, read_page
 from mdstudio.app.views.pickers import ItemPicker
 from mdstudio.app.views.step_picker import StepPicker
@@ -28,6 +30,7 @@ from mdstudio.app.widgets import Badge, Card, Segmented, StateStack
 from mdstudio.engine.dataset import Dataset, PageTable, Sizes
 from mdstudio.engine.errors import Cancelled, MdError
 from mdstudio.engine.model import Array
+from mdstudio.engine.page_table import Rect
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class PagesRead:
 
     key: tuple[str, int, int | None]
     table: PageTable
-    lattice: PageLattice
+    lattice: PageLattice | MeshPages
     field: Field
 
     @property
@@ -59,10 +62,15 @@ class PageColours:
 
 
 def read_pages(dataset: Dataset, item: str, time: int, layer: int | None) -> PagesRead:
-    """Worker thread: the page table from the index, laid out over the grid."""
+    """Worker thread: the page table from the index, laid out over the map."""
     field = field_of(dataset)
     table = dataset.pages(item, time, layer)
-    lattice = page_lattice(table.row0, table.row1, table.column0, table.column1, table.rect_page)
+    lattice: PageLattice | MeshPages
+    if isinstance(field.raster, MeshRaster):
+        lattice = mesh_pages(field.raster.places.order, dataset.item(item), layer, table.column0, table.column1,
+                             table.rect_page)
+    else:
+        lattice = page_lattice(table.row0, table.row1, table.column0, table.column1, table.rect_page)
     return PagesRead((item, time, layer), table, lattice, field)
 
 
@@ -111,6 +119,7 @@ class StorageView(DatasetView):
         self.strip_card = Card("Ratio per timestep")
         self.panel = PagePanel()
         self._arrange()
+        serve_windows(session, self.plot, "heatmap-window")
         self.layer.changed.connect(lambda _: self._colour())
         self.plot.page_selected.connect(self.select_page)
         self.plot.page_hovered.connect(self._hovered)
@@ -224,13 +233,21 @@ class StorageView(DatasetView):
             return ""
         known = colours.numbers[np.isfinite(colours.numbers)]
         empty = len(pages.table) - known.size
-        text = f"{formats.plural(known.size, 'page')} with data, {formats.count(empty)} all no data"
+        text = f"{formats.plural(known.size, 'page')} with data, {formats.count(empty)} all no data{self._drawn()}"
         if not known.size:
             return text
         if self.layer.value() == "bytes":
             return f"{text} · mean {formats.size(float(known.mean()))}, largest {formats.size(float(known.max()))}"
         mean, worst = formats.number(float(known.mean()), 1), formats.number(float(known.max()), 1)
         return f"{text} · mean {mean} %, worst {worst} %"
+
+    def _drawn(self) -> str:
+        """What the colour of an element of a mesh is of, where that is not its own value."""
+        pages, dataset = self.pages, self.dataset
+        if pages is None or dataset is None or not isinstance(pages.lattice, MeshPages):
+            return ""
+        by_node = dataset.item(pages.key[0]).location == "node"
+        return " · an element shows the page of its first node" if by_node else ""
 
     def describe(self, entry: int) -> Tip:
         """The two lines of the tip of a page."""
@@ -251,7 +268,8 @@ class StorageView(DatasetView):
         if position < 0 or pages is None or colours is None:
             self.panel.hide()
             return
-        self.panel.show_page(pages.table, position, *self._place(pages, position), colours.colours)
+        self.panel.show_page(pages.table, position, *self._place(pages, position), colours.colours,
+                             mesh=isinstance(pages.lattice, MeshPages))
         self.panel.show()
 
     def read_page(self) -> None:
@@ -277,11 +295,22 @@ class StorageView(DatasetView):
         rects = pages.table.rectangles(position)
         if not rects:
             return "", ""
+        if isinstance(pages.lattice, MeshPages):
+            return self._mesh_place(pages, pages.lattice, position, rects[0])
+        assert not isinstance(pages.field.raster, MeshRaster)
         rows = min(r[0] for r in rects), max(r[1] for r in rects)
         columns = min(r[2] for r in rects), max(r[3] for r in rects)
         place = pages.field.frame.place(
             *pages.field.raster.cell_centre((rows[0] + rows[1] - 1) // 2, (columns[0] + columns[1] - 1) // 2), 1)
         return f"around {place}" if place else "", f"{rows[0]}–{rows[1] - 1}, {columns[0]}–{columns[1] - 1}"
+
+    def _mesh_place(self, pages: PagesRead, lattice: MeshPages, position: int, rect: Rect) -> tuple[str, str]:
+        """Around the element in the middle of those that the page shows at, and its run of stored values."""
+        shown = np.flatnonzero(lattice.entries == position)
+        raster = pages.field.raster
+        assert isinstance(raster, MeshRaster)
+        place = pages.field.frame.place(*raster.cell_centre(0, int(shown[shown.size // 2])), 1) if shown.size else ""
+        return f"around {place}" if place else "in no element's first value", f"{rect[2]}–{rect[3] - 1}"
 
     def _hovered(self, entry: int) -> None:
         self.bar.set_value(float(self.colours.numbers[entry]) if entry >= 0 and self.colours is not None else None)
