@@ -25,7 +25,7 @@ class PageRef:
         page: number in its index (MultiTimestep: within its timestep).
         offset, length: bytes in the blob; length 0 for an all-no-data page.
         rows, columns: (start, stop) of the cells it holds. A TimeSeries block that does not hold whole rows of its tile
-            gives the rows it touches.
+            gives the rows it touches, of a tile of one row the columns it holds.
     """
 
     blob: str

@@ -119,8 +119,13 @@ def blob_blocks(tally: Tally, layout: ItemLayout, layer: int, page: int, group: 
 
 
 def block_refs(layout: ItemLayout, page: int, blocks: SeriesBlocks, touched: Array) -> list[PageRef]:
-    """The blocks for an explain record."""
-    row0, width = int(layout.tiles.row0[page]), layout.page_shape(page)[1]
+    """The blocks for an explain record; those of a tile of one row by their columns."""
+    row0, (height, width) = int(layout.tiles.row0[page]), layout.page_shape(page)
+    if height == 1:
+        first, last = (int(layout.tiles.column0[page]) + ends[touched] for ends in (blocks.row0, blocks.row1))
+        facts = (touched, blocks.offsets[touched], blocks.lengths[touched], first, last)
+        return [PageRef(blocks.blob, block, offset, length, (row0, row0 + 1), (start, stop))
+                for block, offset, length, start, stop in zip(*(fact.tolist() for fact in facts), strict=True)]
     columns = int(layout.tiles.column0[page]), int(layout.tiles.column1[page])
     first, last = row0 + blocks.row0[touched] // width, row0 + (blocks.row1[touched] - 1) // width + 1
     facts = (touched, blocks.offsets[touched], blocks.lengths[touched], first, last)
