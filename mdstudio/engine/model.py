@@ -65,7 +65,8 @@ class Item:
         dtype: stored type, one of `DTYPES`; stored values are kept to the bit.
         no_data: the stored no-data value (in the stored domain, before scaling), NaN for float items whose fill is NaN,
             or None. Compared by *bit pattern* of the stored type (P5).
-        missing: further stored values that mean "no data" (case 1 of cases.md); never used for length-0 pages.
+        missing: further stored values that mean "no data" (a second fill value, say); never used for length-0
+            pages.
         valid_min, valid_max: stored-domain limits; values outside show as no data; None: no limit.
         scale, offset: value = stored * scale + offset, computed in float64; None: not scaled.
         decoded: the CF type of a decoded value, "float32" or "float64" (the type of scale_factor/add_offset).
@@ -261,10 +262,10 @@ def values_of(domain: Domain, item: Item) -> int:
 
 @dataclass(frozen=True)
 class Hint:
-    """How the source made the floats of an item: the codec's first candidate, always verified (codec.md).
+    """How the source made the floats of an item: the codec's first candidate, always verified (format.md, "Lattice").
 
-    x = T(arith(k, scale, offset)), arithmetic as in format.md: 1 MULADD64, 2 MULADD32, 3 DIV64, 4 MULADDMUL64; then, for
-    float32 only, fl32(x + shift) where there is a shift.
+    x = T(arith(k, scale, offset)), arithmetic as in format.md: 1 MULADD64, 2 MULADD32, 3 DIV64, 4 MULADDMUL64; then,
+    for float32 only, fl32(x + shift) where there is a shift.
     """
 
     arithmetic: int

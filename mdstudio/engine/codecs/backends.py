@@ -1,7 +1,7 @@
 """The compressors behind the codecs: raw deflate, zstd frames, LZ4 blocks.
 
 Each decompressor gives exactly the bytes asked for or raises `DamagedDataError`; it never allocates more than that.
-zstd contexts belong to one thread each: shared ones gave wrong bytes and crashes (codec.md).
+zstd contexts belong to one thread each: shared ones gave wrong bytes and crashes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Transforms forward: a tile's elements -> the parts that the backend compresses, and their header.
 
-A transform is mask + map + predictor (codec.md). `Tile` keeps what several candidates share: the mask, the filled and
-compacted elements, the mapped integers.
+A transform is mask + map + predictor (format.md, "Auto blocks"). `Tile` keeps what several candidates share: the mask,
+the filled and compacted elements, the mapped integers.
 """
 
 from __future__ import annotations

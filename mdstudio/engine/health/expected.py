@@ -223,10 +223,10 @@ class Expectation:
         They differ for the last group of a variable step only: an append writes its blobs before it lists its times.
         (Blocks of LZ4 before version 2 cannot tell how much they hold: their groups are filled.)
         """
-        listed, last = blob.stop - blob.start, blob.stop == len(self.metadata.times)
+        listed = blob.stop - blob.start  # of a group before the last: all of them
         if self.storage.fixed_step or not self.compressed or self._buffer_elements:
             return self.group_size, self.group_size
-        return listed, self.group_size if last else listed
+        return listed, self.group_size
 
     def raw_length(self, blob: ExpectedBlob) -> int:
         """Bytes of an uncompressed blob; of a group, the least that holds its listed times."""
