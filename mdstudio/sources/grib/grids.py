@@ -89,7 +89,7 @@ def grid_of(header: Header) -> Grid:
 def _rectangular(header: Header, kind: str) -> Grid:
     columns, rows = (_count(header, *names) for names in (("Ni", "Nx"), ("Nj", "Ny")))
     points = header.number("numberOfDataPoints")
-    if columns * rows != points:
+    if columns * rows != points and header.number("edition") == 2:  # GRIB1 does not say
         raise UndecodableError(f"a grid whose {points} points are not its {rows} rows of {columns} columns ({kind})")
     if header.number("scanningMode", 0) & 0x0F:
         raise UndecodableError(f"a grid whose rows are shifted against each other ({kind})")
@@ -124,12 +124,11 @@ def _degrees(header: Header, kind: str, scanning: Scanning) -> tuple[Array, Arra
     north, south = (header.real(f"latitudeOf{which}GridPointInDegrees") for which in ("First", "Last"))
     if not np.isfinite([west, east, north, south]).all():
         raise UndecodableError("a grid without a first or last point")
-    if scanning.columns > 1 and header.number("iScansNegatively", 0):
+    if header.number("iScansNegatively", 0):
         east -= 360 * max(0, np.ceil((east - west) / 360))
-    elif scanning.columns > 1:
-        east += 360 * max(0, np.ceil((west - east) / 360))
-    turn = 360 * np.floor((max(west, east) - 1e-9) / 360) if max(west, east) > 360 else 0
-    x = np.linspace(west - turn, east - turn, scanning.columns)
+    else:
+        west -= 360 * max(0, np.ceil((west - east) / 360))
+    x = np.linspace(west, east, scanning.columns)
     if kind.endswith("_gg"):
         return x, _gaussian(header.number("N"), north, south, scanning.rows)
     if header.number("jScansPositively", 0) != (south > north) and scanning.rows > 1:
@@ -141,7 +140,7 @@ def _gaussian(number: int, first: float, last: float, rows: int) -> Array:
     """The Gaussian latitudes from the first to the last. Raises `UndecodableError` where they are not among them."""
     if not 0 < number < 100_000:
         raise UndecodableError("a Gaussian grid without its number")
-    every = np.asarray(eccodes().codes_get_gaussian_latitudes(number))[::1 if first >= last else -1]
+    every = np.array(list(eccodes().codes_get_gaussian_latitudes(number)))[::1 if first >= last else -1]
     start = int(np.abs(every - first).argmin())
     found = every[start:start + rows]
     if found.size != rows or abs(found[0] - first) > 0.01 or abs(found[-1] - last) > 0.01:
@@ -175,7 +174,7 @@ def _rotated(header: Header, kind: str, scanning: Scanning) -> Grid:
 
 
 def _projected(header: Header, kind: str, scanning: Scanning) -> Grid:
-    """By the first point, as FM 92 has it: the first one scanned. ecCodes takes it for the south-western corner in every
+    """By the first point, as FM 92 has it: the first one scanned. ecCodes takes it for the south-western corner in any
     scanning mode, so its longitude and latitude are not used; where rows run east and north they are the same."""
     mapping = projection_mapping(header, kind)
     crs = crs_text(mapping)

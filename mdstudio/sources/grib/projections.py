@@ -29,7 +29,7 @@ def rotated_mapping(header: Header) -> dict[str, Any]:
     """The grid mapping of a rotated grid: GRIB names the southern pole, CF the northern one."""
     south, longitude = (header.real(f"{k}OfSouthernPoleInDegrees") for k in ("latitude", "longitude"))
     return {"grid_mapping_name": "rotated_latitude_longitude", "grid_north_pole_latitude": -south,
-            "grid_north_pole_longitude": (longitude + 180) % 360 - 180 if longitude % 360 else 180.0,
+            "grid_north_pole_longitude": longitude % 360 - 180,
             "north_pole_grid_longitude": header.real("angleOfRotationInDegrees", 0.0), **earth(header)}
 
 
@@ -118,4 +118,4 @@ def degrees_off(crs: str, x: Array, y: Array, longitude: Array, latitude: Array)
 def _from_degrees(pyproj: Any, crs: str) -> Any:
     """From longitude and latitude on the very earth of the grid: no change of datum moves a point."""
     target = pyproj.CRS.from_wkt(crs)
-    return pyproj.Transformer.from_crs(target.geodetic_crs, target, always_xy=True)
+    return pyproj.Transformer.from_crs(target.source_crs or target.geodetic_crs, target, always_xy=True)
