@@ -23,6 +23,7 @@ from mdstudio.engine.writer import create_dataset
 from mdstudio.targets import netcdf_frame, netcdf_grid, netcdf_mesh
 from mdstudio.targets.netcdf import export_netcdf
 from mdstudio.targets.netcdf_cf import time_coordinate
+from mdstudio.targets.netcdf_frame import ranges
 from tests.engine.made_datasets import (
     HOUR,
     KINDS,
@@ -300,6 +301,18 @@ def test_what_ends_early_leaves_no_file(dataset: Dataset, tmp_path: Path) -> Non
     with pytest.raises(MdError):
         export_netcdf(dataset, str(path))
     assert [p.name for p in tmp_path.iterdir()] == ["d"]
+
+
+@pytest.mark.parametrize(("asked", "cuts"), [
+    ((3, 20, 8, 100), [3, 8, 16, 20]),  # at the borders of groups, wherever the export begins
+    ((3, 20, 8, 100, 3), [3, 11, 19, 20]),
+    ((3, 20, 8, 4), [3, 7, 8, 12, 16, 20]),
+    ((5, 5, 8, 4), [5]),
+])
+def test_ranges_end_at_multiples_of_their_unit(asked: tuple[int, ...], cuts: list[int]) -> None:
+    found = list(ranges(*asked))
+    assert [part.start for part in found] == cuts[:-1]
+    assert [part.stop for part in found] == cuts[1:]
 
 
 @pytest.mark.parametrize("dataset", TYPES, indirect=True)

@@ -381,6 +381,7 @@ def test_timesteps_that_an_append_stored_and_did_not_list_are_advice(tmp_path: P
         dataset(folder, "MultiTimestep", compression)
         document = json.loads((folder / "dataset.json").read_bytes())
         document["Times"] |= {"Count": 5, "Runs": [[0, 3_600_000_000, 5]]}
+        document["DataSizeBytes"] -= 100  # counted before the append: no finding of its own
         (folder / "dataset.json").write_text(json.dumps(document))
         findings, summary = run(FolderStorage(folder))
         assert sorted({finding.code for finding in findings}) == ["MD-H050", "MD-H051"]

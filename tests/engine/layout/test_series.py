@@ -13,7 +13,7 @@ from mdstudio.engine.layout.metadata import load_metadata, save_metadata
 from mdstudio.engine.requests import MapRequest, SeriesRequest
 from mdstudio.engine.storage import FolderStorage
 from tests.engine.made_datasets import item_storage
-from tests.engine.operations.growing import append, grown, made_values, part
+from tests.engine.operations.growing import append, grown, holds, made_values, part
 
 VALUES = made_values()
 
@@ -35,3 +35,18 @@ def test_blocks_of_fewer_timesteps_than_are_listed_are_refused(tmp_path: Path, c
         dataset.series(SeriesRequest("plain", ((0.0, 0.0),)))
     with pytest.raises(DamagedDataError, match="6 to 9 timesteps"):
         append(storage, VALUES, range(6, 8))
+
+
+@pytest.mark.rule("T4", "W2")
+@pytest.mark.parametrize("codec", ["ZstdAuto", "LZ4", "DeflateFast"])
+def test_timesteps_that_nobody_lists_are_not_shown(tmp_path: Path, codec: str) -> None:
+    """As an append leaves them that was killed before it listed them."""
+    storage = grown(tmp_path, VALUES, item_storage("TimeSeries", codec, group=9, fixed_step=False))
+    listed = (tmp_path / "dataset.json").read_bytes()
+    append(storage, VALUES, range(4, 9))
+    (tmp_path / "dataset.json").write_bytes(listed)
+    assert holds(storage, VALUES, range(4))
+    details = Dataset.open(storage).page_details("plain", 0, None, 0)
+    assert details.values is not None
+    assert details.values.shape[1] == 4
+    assert details.raw == details.values.size * 2

@@ -23,12 +23,12 @@ from mdstudio.engine.errors import (
     UnsupportedVersionError,
     UsageError,
 )
-from mdstudio.engine.model import ItemStorage, LayerAxis
+from mdstudio.engine.model import Dropped, ItemStorage, LayerAxis
 from mdstudio.engine.operations.append import append_times
 from mdstudio.engine.progress import Progress
 from mdstudio.engine.storage import FolderStorage
 from mdstudio.engine.times import TimeAxis
-from tests.engine.made_datasets import Arrays, Watched, blobs, files, item_storage
+from tests.engine.made_datasets import HOUR, Arrays, Watched, blobs, files, item_storage
 from tests.engine.operations.growing import (
     LAYOUTS,
     TYPES,
@@ -134,6 +134,17 @@ def test_what_this_build_does_not_know_of_the_metadata_survives(tmp_path: Path) 
     append(storage, VALUES, range(4, 9))
     found = json.loads(path.read_text())
     assert (found["Later"], found["ItemStorage"]["Other"], found["Items"][1]["Extra"]) == ({"a": 1}, [2], "x")
+
+
+@pytest.mark.rule("D7")
+def test_what_a_source_left_out_is_kept_with_the_largest_count_and_each_source_once(tmp_path: Path) -> None:
+    storage = grown(tmp_path, VALUES, item_storage("MultiTimestep"))
+    for times, count in ((range(4, 6), 3), (range(6, 8), 7), (range(8, 9), 5)):
+        described = replace(part(VALUES, times), dropped=(Dropped("cells", "outside", count),), source=({"file": "a"},))
+        append_times(storage, described, reader_of(VALUES, times), {}, Progress(), environ())
+    metadata = Dataset.open(storage).metadata
+    assert metadata.dropped == (Dropped("cells", "outside", 7),)
+    assert [dict(entry) for entry in metadata.source] == [{"file": "0-3.nc"}, {"file": "a"}]
 
 
 def test_items_that_the_dataset_has_not_are_left_out_and_said(tmp_path: Path) -> None:
@@ -247,6 +258,8 @@ def test_another_calendar_and_data_without_times_are_refused(tmp_path: Path) -> 
     other = replace(described, times=replace(described.times, calendar="noleap"))
     assert "calendar noleap" in refused(storage, other)
     assert "no times" in refused(storage, replace(described, times=TimeAxis.none()))
+    early = TimeAxis(described.times.microseconds - 4_000_000 * HOUR, "proleptic_gregorian")  # before 1582 they differ
+    assert "calendar proleptic_gregorian" in refused(storage, replace(described, times=early))
     same = replace(described, times=replace(described.times, calendar="proleptic_gregorian"))
     append_times(storage, same, reader_of(VALUES, range(4, 9)), {}, Progress(), environ())
     assert Dataset.open(storage).metadata.times.calendar == "standard"
