@@ -102,6 +102,9 @@ def stored_base(storage: BlobStorage, layout: ItemLayout, layer: int, group: int
         listed = require_block_list(storage, blob)
     except NotFoundError:
         return empty_base(layout, None)
+    if not listed.blocks:
+        raise DamagedDataError("The group is empty; it held timesteps.", where=blob,
+                               advice="Import all times of the group again.")
     ids = tuple(block.id for block in listed.blocks)
     if not layout.format.compressed:
         if any(block.size != layout.slice_bytes for block in listed.blocks):
