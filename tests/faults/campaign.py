@@ -25,7 +25,7 @@ from mdstudio.engine.storage import BlobStorage, FolderStorage
 from mdstudio.engine.storage.azure import AzureStorage
 from tests.azurite import Azurite
 from tests.faults.proxy import OF_HTTP, FaultyProxy, faulty_proxy
-from tests.faults.ways import OF_STORAGE, FaultyStorage, Plan, Way
+from tests.faults.ways import LASTING, OF_STORAGE, FaultyStorage, Plan, Way
 
 Slice = tuple[str, tuple[int, ...], bytes]  # type, shape, values
 REFUSED: Slice = ("refused", (), b"")  # a timestep that reads as damaged
@@ -335,16 +335,17 @@ def fault(ground: Ground, operation: Operation, wanted: Expected, plan: Plan) ->
     assert is_whole(operation, found, wanted), f"{said}: torn"
     assert held is None or is_right(operation, read(held), wanted), f"{said}: wrong for who has it open"
     assert error is not None or found == wanted.new, f"{said}: it succeeded without an effect"
+    assert error is None or plan.way != Way.LOST_WRITE, f"{said}: the blob could have told"
     place.free()
-    complete(operation, place, wanted, found, said)
+    complete(operation, place, wanted, found, said, may_leave=plan.way in LASTING)
     return error is None
 
 
 def complete(
     operation: Operation, place: Place, wanted: Expected, found: State, said: str, *, may_leave: bool = False
 ) -> None:
-    """Run the operation again; it must end in what it makes, with nothing left over (`may_leave`: but what a kill may
-    leave, and `clean` removes)."""
+    """Run the operation again; it must end in what it makes, with nothing left over (`may_leave`: but what a kill or
+    an outage may leave, and `clean` removes)."""
     try:
         operation.run(place.storage)
     except operation.refused_when_done:

@@ -52,7 +52,6 @@ class Reader:
                 self.first[item.name, layer] = found.stored, found.mask
                 at = tuple(np.argwhere(found.mask)[found.mask.sum() // 2].tolist())
                 self.points[item.name, layer] = at, (float(found.x[at[-1]]), float(found.y[at[0]]))
-        self.domain = self.dataset.domain
         self.raised: Counter[str] = Counter()
         self.seen: set[int] = set()
         self.reads = 0

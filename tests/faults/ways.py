@@ -18,6 +18,9 @@ class Way(StrEnum):
 
     BEFORE = "no answer, before the effect"
     LOST = "no answer, after the effect"
+    LOST_WRITE = "no answer to a write or commit, after the effect: the blob tells (P15)"
+    DOWN = "no answer from this call on, nor an effect"
+    LOST_DOWN = "no answer from this call on, after the effect of this one"
     BUSY = "503 with Retry-After, before the effect"
     BUSY_AFTER = "500, after the effect"
     SHORT = "half of what was asked for"
@@ -29,8 +32,12 @@ class Way(StrEnum):
     RANGE = "416"
 
 
+LASTING = (Way.DOWN, Way.LOST_DOWN)
+
+
 class Plan:
-    """The `number`-th call that can fail in this way does, if there are so many `calls`; any thread."""
+    """The `number`-th call that can fail in this way does, if there are so many `calls`, of some ways all after it too;
+    any thread."""
 
     def __init__(self, way: Way, number: int) -> None:
         self.way, self.number = way, number
@@ -38,16 +45,21 @@ class Plan:
         self._lock = threading.Lock()
         self.calls = 0
 
-    def hits(self) -> bool:
-        """Count a call; whether it is the one."""
+    def hits(self) -> int:
+        """Count a call; 1 for the one that fails, 2 for one after it that does."""
         with self._lock:
             self.calls += 1
             self.fired = self.fired or self.calls == self.number
-            return self.calls == self.number
+            if self.calls == self.number:
+                return 1
+            return 2 if self.fired and self.way in LASTING else 0
 
 
 WRITES = ("write", "commit_blocks", "delete", "copy_from")
-OF_STORAGE = (Way.BEFORE, Way.LOST, Way.BUSY, Way.SHORT, Way.CHANGED, Way.CHANGED_AFTER, Way.RANGE)
+OF_STORAGE: tuple[Way, ...] = (
+    Way.BEFORE, Way.LOST, Way.LOST_WRITE, Way.DOWN, Way.LOST_DOWN, Way.BUSY, Way.SHORT, Way.CHANGED, Way.CHANGED_AFTER,
+    Way.RANGE,
+)
 
 
 class FaultyStorage(Wrapper):
@@ -70,11 +82,16 @@ class FaultyStorage(Wrapper):
 
     def _request(self, call: str, name: str, request: Callable[[], T]) -> T:
         plan = self.plan
-        if plan is None or not _can(plan.way, call) or not plan.hits():
+        if plan is None or not _can(plan.way, call):
+            return request()
+        hit = plan.hits()
+        if not hit:
             return request()
         where = f"{self.location}/{name}"
+        if hit == 2:
+            raise _no_answer(call, where)
         match plan.way:
-            case Way.BEFORE | Way.BUSY:
+            case Way.BEFORE | Way.BUSY | Way.DOWN:
                 raise _no_answer(call, where)
             case Way.CHANGED:
                 raise BlobChangedError("injected: changed", where=where)
@@ -95,6 +112,8 @@ def _can(way: Way, call: str) -> bool:
             return call in ("read", "read_range")
         case Way.RANGE:
             return call == "read_range"
+        case Way.LOST_WRITE:
+            return call in ("write", "commit_blocks")
         case Way.CHANGED:
             return call in (*WRITES, "read", "read_range")
         case Way.CHANGED_AFTER:

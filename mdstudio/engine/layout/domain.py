@@ -21,6 +21,7 @@ from mdstudio.engine.layout.domain_kinds import array_names, header_fields, make
 from mdstudio.engine.layout.fields import Fields, Json, from_bytes, to_bytes
 from mdstudio.engine.model import DTYPES, Array, Domain
 from mdstudio.engine.storage.protocol import BlobStorage
+from mdstudio.engine.storage.resolving import write_resolved
 
 MAGIC = b"MDDOMAIN"
 VERSION = 1
@@ -36,7 +37,7 @@ def store_domain(storage: BlobStorage, domain: Domain) -> str:
     """
     name = domain_name(domain)
     if not storage.exists(name):
-        storage.write(name, render_domain(domain))
+        write_resolved(storage, name, render_domain(domain))
     return name
 
 
