@@ -96,7 +96,7 @@ def test_a_past_version_is_written_in_its_own_layout(tmp_path: Path, case: Case)
     for array in other.values():
         array[1] = array[0]
     update_times(storage, *part(later, [1], other), {}, Progress(), {})
-    reader = Reader(folder)
+    reader = Reader(folder, as_written=True)
     assert (reader.document.version, reader.document.compression) == (before.version, before.compression)
     assert reader.times == case.times + 2
     same_as_the_values(reader, Made(later.description, other))

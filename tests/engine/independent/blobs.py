@@ -23,6 +23,7 @@ class Pages:
 
     Attributes:
         buffer: elements of the whole buffer of LZ4 before version 2.
+        as_written: take LZ4 before version 2 only as writers make it, the whole buffer (C4).
         pattern: the bytes of a no-data element, None where no page may have length 0.
     """
 
@@ -32,6 +33,7 @@ class Pages:
     size: int
     pattern: bytes | None
     buffer: int
+    as_written: bool = False
 
     @property
     def early_lz4(self) -> bool:
@@ -81,7 +83,8 @@ class Pages:
             except lz4.block.LZ4BlockError as error:
                 raise RefusedError(str(error)) from error
             if self.early_lz4:
-                must(len(raw) in (self.buffer * self.size, count * self.size), "an LZ4 block of another length")
+                lengths = (self.buffer, self.buffer if self.as_written else count)
+                must(len(raw) in [length * self.size for length in lengths], "an LZ4 block of another length")
                 return raw[:count * self.size], columns
         else:
             stream = zlib.decompressobj(-15)

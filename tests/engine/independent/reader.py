@@ -20,10 +20,10 @@ Tiles = list[tuple[int, int, int, int]]
 
 
 class Reader:
-    """A dataset in a folder."""
+    """A dataset in a folder; `as_written`: what readers take of early LZ4 and no writer makes is refused (C4)."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, *, as_written: bool = False) -> None:
+        self.folder, self.as_written = folder, as_written
         self.document = Document(folder)
         domain = self.document.domain
         self.header, self.arrays = domain_of((folder / domain["Blob"]).read_bytes())
@@ -109,7 +109,8 @@ class Reader:
         buffer = (facts.page_size or 0) if facts.is_mesh else facts.tile_width ** 2
         if facts.storage_type == "TimeSeries":
             buffer = (facts.block_rows or 0) * facts.group
-        return Pages(facts.compression, facts.version or 0, item.dtype, item.size, item.pattern, buffer)
+        return Pages(facts.compression, facts.version or 0, item.dtype, item.size, item.pattern, buffer,
+                     self.as_written)
 
     def _layer(self, item: Item, layer: int) -> Path:
         return self.folder / item.folder / (f"L{layer:04d}" if layer >= 0 else "L-1")
