@@ -77,14 +77,19 @@ def bbox(text: str) -> Bbox:
 
 def polygon(text: str) -> str:
     """WKT of a POLYGON or MULTIPOLYGON, or `@FILE` that holds it; what it says is checked when it is used."""
+    if not text.strip():
+        raise UsageError("The polygon is empty.", advice="Give a POLYGON or MULTIPOLYGON; leave it out to take all.")
     if not text.startswith("@"):
         return text
     try:
-        return Path(text[1:]).read_text(encoding="utf-8-sig").strip()
+        found = Path(text[1:]).read_text(encoding="utf-8-sig").strip()
     except FileNotFoundError:
         raise NotFoundError("The file of the polygon is not there.", where=text[1:]) from None
     except UnicodeDecodeError:
         raise UsageError("The file of the polygon is no text.", where=text[1:]) from None
+    if not found:
+        raise UsageError("The file of the polygon is empty.", where=text[1:])
+    return found
 
 
 def point(text: str) -> tuple[float, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -72,6 +73,8 @@ def test_a_series_names_its_element_and_points_outside(mesh: Path, run: Run) -> 
 @pytest.mark.parametrize(("words", "message"), [
     (("--polygon", "POLYGON ((0 0"), "WKT"),
     (("--polygon", "@nowhere.wkt"), "not there"),
+    (("--polygon", ""), "polygon is empty"),
+    (("--polygon", f"@{os.devnull}"), "file of the polygon is empty"),
     (("--polygon", POLYGON, "--bbox", "0,0,1,1"), "not allowed with"),
 ])
 def test_a_wrong_area_is_refused_in_one_line(mesh: Path, run: Run, words: tuple[str, ...], message: str) -> None:

@@ -33,7 +33,7 @@ def harm(path: Path, way: str, pick: random.Random) -> None:
     elif way == "gone":
         path.unlink()
     else:
-        changed = {"short": data[:pick.randrange(len(data))], "long": data + b"xx", "empty": b""}
+        changed = {"short": data[:pick.randrange(len(data))], "long": data + b"xx", "empty": bytearray()}
         path.write_bytes(changed.get(way, data))
 
 
