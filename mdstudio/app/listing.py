@@ -13,7 +13,8 @@ from mdstudio.engine.progress import Progress
 if TYPE_CHECKING:
     from mdstudio.engine.storage.protocol import BlobStorage
 
-SOURCE_SUFFIXES = (".nc", ".nc4", ".cdf", ".netcdf", ".h5", ".hdf5", ".he5")
+SOURCE_SUFFIXES = (".nc", ".nc4", ".cdf", ".netcdf", ".h5", ".hdf5", ".he5", ".sww", ".grib", ".grib1",
+                   ".grib2", ".grb", ".grb1", ".grb2", ".gb1", ".gb2")
 
 EntryKind = Literal["folder", "dataset", "source"]
 

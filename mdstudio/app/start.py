@@ -28,7 +28,7 @@ _WIDTH = 780
 _WAYS = (
     ("open_folder", "folder", "Open folder", "A dataset, or a folder of them", "Ctrl O"),
     ("open_url", "cloud", "Open Azure URL", "az://\u2026 or https://\u2026blob\u2026?sas", "Ctrl Shift O"),
-    ("import_file", "file", "Import a file", "NetCDF: choose items and settings", "Ctrl I"),
+    ("import_file", "file", "Import a file", "NetCDF, GRIB: choose items and settings", "Ctrl I"),
     ("open_sample", "cube", "Open the sample dataset", "Made here in seconds, no download", "Ctrl Shift D"),
 )
 
@@ -161,7 +161,7 @@ class _DropTarget(QWidget):
         painter.setPen(theme.color("text3"))
         painter.setFont(fonts.font("dense"))
         painter.drawText(QRectF(0, 185, self.width(), 18), middle,
-                         "MD datasets open as they are, NetCDF files open for an import.")
+                         "MD datasets open as they are, NetCDF and GRIB files open for an import.")
         painter.drawText(QRectF(0, 204, self.width(), 18), middle,
                          "Opening reads an index of a few KB, never the data.")
         painter.end()

@@ -37,7 +37,7 @@ from mdstudio.engine.errors import Cancelled, MdError
 
 FRAME = QSize(4, 40)  # what a window manager puts around a window
 NARROW = 1100  # below it the places give way
-_FILES = "NetCDF (*.nc *.nc4 *.cdf *.netcdf *.h5 *.hdf5 *.he5 *.sww);;Any file (*)"
+_FILES = f"Sources ({' '.join('*' + suffix for suffix in listing.SOURCE_SUFFIXES)});;Any file (*)"
 
 
 class MainWindow(QMainWindow):

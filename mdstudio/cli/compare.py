@@ -16,8 +16,8 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
                     "side is float32 and the other float64 (DoubleAsFloat), float32 of the doubles is compared.\n"
                     "Exit status: 0 equal, 3 different.",
         formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("a", metavar="A", help="a dataset or a NetCDF file")
-    parser.add_argument("b", metavar="B", nargs="+", help="a dataset or NetCDF files (several: joined by time)")
+    parser.add_argument("a", metavar="A", help="a dataset or a source file")
+    parser.add_argument("b", metavar="B", nargs="+", help="a dataset or source files (several: joined by time)")
     parser.add_argument("--grid", default="", metavar="NAME", help="which grid of a source that holds several")
     parser.set_defaults(run=run)
 

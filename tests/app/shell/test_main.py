@@ -16,7 +16,8 @@ from mdstudio.app.theme import Theme
 
 ROOT = Path(__file__).resolve().parents[3]
 HEAVY = (
-    "numpy", "pyqtgraph", "netCDF4", "h5py", "azure", "xarray", "zarr", "shapely", "pyproj", "mdstudio.engine.dataset",
+    "numpy", "pyqtgraph", "netCDF4", "h5py", "azure", "xarray", "zarr", "shapely", "pyproj", "eccodes",
+    "mdstudio.engine.dataset",
 )
 
 
