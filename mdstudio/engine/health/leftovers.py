@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from mdstudio.engine.health import findings as codes
 from mdstudio.engine.health.findings import Finding
-from mdstudio.engine.storage import BlobStorage, FolderStorage
+from mdstudio.engine.storage import BlobStorage, FolderStorage, innermost
 
 OLD = 3600.0  # seconds: a younger one may belong to a write that is running
 STAGED, LOCK = ".staged", ".lock"
@@ -71,12 +71,8 @@ def left_over_findings(storage: BlobStorage) -> Iterator[Finding]:
 
 def local_folder(storage: BlobStorage) -> FolderStorage | None:
     """The folder that wrappers stand around; None for a storage of another kind."""
-    while not isinstance(storage, FolderStorage):
-        inner = getattr(storage, "inner", None)
-        if inner is None:
-            return None
-        storage = inner
-    return storage
+    inner = innermost(storage)
+    return inner if isinstance(inner, FolderStorage) else None
 
 
 def _folder_bytes(path: str) -> int:

@@ -20,7 +20,7 @@ from mdstudio.engine.layout.metadata import METADATA_BLOB, Metadata, load_metada
 from mdstudio.engine.layout.names import DATA_NAME
 from mdstudio.engine.model import NO_LAYER
 from mdstudio.engine.progress import Progress
-from mdstudio.engine.storage import MUST_NOT_EXIST, BlobProperties, BlobStorage, Wrapper
+from mdstudio.engine.storage import MUST_NOT_EXIST, BlobProperties, BlobStorage, innermost
 from mdstudio.engine.storage import files as fs
 
 What = Literal["no dataset", "unreferenced", "domain", "unfinished", "uncommitted"]
@@ -223,10 +223,8 @@ def _blobs(storage: BlobStorage, reached: _Reached) -> Iterator[BlobProperties]:
 
 def _uncommitted(storage: BlobStorage, progress: Progress) -> dict[str, list[BlobProperties]]:
     """{place: names below it that hold blocks and no blob}; of storages that have such."""
-    while isinstance(storage, Wrapper):
-        storage = storage.inner
     found: dict[str, list[BlobProperties]] = defaultdict(list)
-    for blob in getattr(storage, "list_uncommitted", lambda: ())():
+    for blob in getattr(innermost(storage), "list_uncommitted", lambda: ())():
         progress.check()
         match = re.search(rf"(^|/){DATA_NAME.pattern}", blob.name)
         if match:

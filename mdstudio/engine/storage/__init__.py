@@ -17,7 +17,7 @@ from mdstudio.engine.storage.protocol import (
 )
 from mdstudio.engine.storage.ranges import plan_requests
 from mdstudio.engine.storage.resolving import write_resolved
-from mdstudio.engine.storage.wrappers import CachingStorage, CountingStorage, Counts, Wrapper
+from mdstudio.engine.storage.wrappers import CachingStorage, CountingStorage, Counts, Wrapper, innermost
 
 __all__ = [
     "CLAIM_WAIT",
@@ -33,6 +33,7 @@ __all__ = [
     "FolderStorage",
     "RangeRead",
     "Wrapper",
+    "innermost",
     "open_storage",
     "plan_requests",
     "redact",

@@ -31,7 +31,7 @@ from mdstudio.engine.storage.protocol import (
     RangeRead,
     nothing,
 )
-from mdstudio.engine.storage.wrappers import Wrapper
+from mdstudio.engine.storage.wrappers import innermost
 
 T = TypeVar("T")
 
@@ -214,9 +214,7 @@ class AzureStorage:
 
     def copy_from(self, source: BlobStorage, name: str, target: str | None = None) -> str:
         """As the protocol; where the service may read the source, it copies by itself, block list included (P26)."""
-        inner = source
-        while isinstance(inner, Wrapper):
-            inner = inner.inner
+        inner = innermost(source)
         if not isinstance(inner, AzureStorage) or not self._may_read(inner):
             return copy_blob(source, name, self, target or name)
         target = target or name

@@ -103,6 +103,13 @@ class Counts:
         return Counts(self.requests - other.requests, self.bytes_read - other.bytes_read, self.wait_ns - other.wait_ns)
 
 
+def innermost(storage: BlobStorage) -> BlobStorage:
+    """The storage that wrappers stand around; itself where none does."""
+    while isinstance(storage, Wrapper):
+        storage = storage.inner
+    return storage
+
+
 class CountingStorage(Wrapper):
     """Counts the requests made through it and through its children; any thread.
 

@@ -26,8 +26,10 @@ from mdstudio.engine.errors import (
 from mdstudio.engine.model import Dropped, ItemStorage, LayerAxis
 from mdstudio.engine.operations.append import append_times
 from mdstudio.engine.progress import Progress
+from mdstudio.engine.settings import Settings
 from mdstudio.engine.storage import FolderStorage
 from mdstudio.engine.times import TimeAxis
+from mdstudio.engine.writer import create_dataset
 from tests.engine.made_datasets import HOUR, Arrays, Watched, blobs, files, item_storage
 from tests.engine.operations.growing import (
     LAYOUTS,
@@ -234,6 +236,10 @@ def test_another_domain_is_refused_by_what_differs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("change", "says"), [
     ({"dtype": "int32"}, "another dtype"), ({"no_data": -1}, "another no-data"), ({"no_data": None}, "none, not -999"),
     ({"scale": 0.01}, "another scale"), ({"unit": "cm"}, "another unit"), ({"missing": (3,)}, "another missing"),
+    ({"valid_min": 0}, "another valid-min"), ({"valid_max": 9}, "another valid-max"),
+    ({"offset": 1.0}, "another offset"), ({"decoded": "float32"}, "another decoded"),
+    ({"value_kind": "vector"}, "another value-kind"),
+    ({"components": 2}, "another components"), ({"location": "node"}, "another location"),
     ({"layers": LayerAxis("depth", (0.0,))}, "other layers")])
 def test_an_item_whose_stored_values_mean_something_else_is_refused_by_name(
     tmp_path: Path, change: dict[str, Any], says: str
@@ -244,6 +250,17 @@ def test_an_item_whose_stored_values_mean_something_else_is_refused_by_name(
     message = refused(storage, replace(described, items=items), error=UnsupportedError)
     assert "'plain'" in message
     assert says in message
+
+
+def test_zeros_of_another_sign_are_another_offset(tmp_path: Path) -> None:
+    described = part(VALUES, range(9))
+    scaled, negative = (tuple(replace(item, offset=offset) for item in described.items) for offset in (0.0, -0.0))
+    storage = FolderStorage(tmp_path)
+    create_dataset(storage, "made", replace(described, items=scaled, times=described.times[:4]),
+                   reader_of(VALUES, range(4)), Settings(item_storage("MultiTimestep"), (), {}), Progress(), environ())
+    later = replace(described, times=described.times[4:9])
+    assert "another offset" in refused(storage, replace(later, items=negative), error=UnsupportedError)
+    append_times(storage, replace(later, items=scaled), reader_of(VALUES, range(4, 9)), {}, Progress(), environ())
 
 
 def test_a_source_that_lacks_an_item_is_refused_by_name(tmp_path: Path) -> None:
