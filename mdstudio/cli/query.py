@@ -36,7 +36,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     area = one.add_mutually_exclusive_group()
     area.add_argument("--bbox", type=bbox, metavar="X0,Y0,X1,Y1",
                       help="a rectangle in the dataset's coordinates (the whole slice)")
-    area.add_argument("--polygon", type=polygon, default="", metavar="WKT",
+    area.add_argument("--polygon", type=polygon, metavar="WKT",
                       help="a POLYGON or MULTIPOLYGON in the dataset's coordinates, as WKT or as @FILE that holds it")
     one.add_argument("--out", metavar="FILE", help=f"write to a file: {', '.join(MAP_FORMATS)}")
     one.set_defaults(run=run_map)
@@ -70,7 +70,7 @@ def run_map(args: argparse.Namespace, out: Output) -> int:
     time = dataset.metadata.times.find(args.time)
     layer = None if args.layer is None else layer_index(item, args.layer)
     with shown_progress(args, "Reading") as progress:
-        result = dataset.map(MapRequest(item.name, time, layer, args.bbox, args.polygon), progress)
+        result = dataset.map(MapRequest(item.name, time, layer, args.bbox, args.polygon or ""), progress)
     if args.out:
         write_map(args.out, ending, result, dataset)
     finite = result.values[np.isfinite(result.values)]
