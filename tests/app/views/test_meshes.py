@@ -1,4 +1,4 @@
-"""Datasets of meshes and vectors in the views: drawn, probed, queried and exported as the arrays that they were made of."""
+"""Datasets of meshes and vectors in the views: drawn, probed, queried and exported as the arrays they were made of."""
 
 from __future__ import annotations
 

@@ -122,7 +122,8 @@ def test_what_does_not_fit_is_refused(kernels: ModuleType):
     x = y = np.arange(4.0)
     good = [x, y, np.array([0, 1, 2], np.int32), 3, 0.0, 0.0, 1.0, -1.0, 5, 6, np.empty((5, 6), np.int32)]
     for at, bad in ((0, x[:3]), (2, np.array([0, 1, 4], np.int32)), (2, np.array([0, 1], np.int32)), (3, 2),
-                    (4, np.nan), (6, 0.0), (6, -1.0), (7, 0.0), (7, np.inf), (6, 1e-320), (8, 0), (9, 7), (10, good[10][:4])):
+                    (4, np.nan), (6, 0.0), (6, -1.0), (7, 0.0), (7, np.inf), (6, 1e-320), (8, 0), (9, 7),
+                    (10, good[10][:4])):
         with pytest.raises(ValueError, match=r"range|place|long|node"):
             kernels.raster_elements(*good[:at], bad, *good[at + 1:])
     kernels.raster_elements(*good)
