@@ -44,6 +44,8 @@ TABLES: dict[str, tuple[np.ndarray, dict[str, Any]]] = {
     "doubles": (corners(1, NAN, "f8"), {"_FillValue": NAN, "start_index": np.int32(1)}),
     "last-corner-repeated": (corners(0, 6), {"start_index": np.int32(0)}),
     "first-corner-repeated": (corners(0, 2), {"start_index": np.int32(0)}),
+    "doubles-never-written": (corners(0, 9.969209968386869e36, "f8"), {}),
+    "start-is-no-number": (corners(0, -1), {"_FillValue": np.int32(-1), "start_index": NAN}),
     "int64": (corners(1, -1, "i8"), {"_FillValue": np.int64(-1), "start_index": np.int64(1)}),
     "unsigned": (corners(0, 4294967295, "u4"), {"_FillValue": np.uint32(4294967295)}),
 }

@@ -233,3 +233,24 @@ def test_times_in_characters(tmp_path: Path) -> None:
         add(dataset, "v", ["Time", "lat", "lon"], numbered(2, 4, 5))
     with open_source([str(path)]) as source:
         assert source.descriptions()[0].times.texts() == ["2005-08-28T00:00:00", "2005-08-28T03:00:00"]
+
+
+@pytest.mark.parametrize("written_apart", [False, True])
+def test_times_in_letters_replace_float32_numbers_that_only_round_them(written_apart: bool, tmp_path: Path) -> None:
+    path = tmp_path / "fvcom.nc"
+    days = np.array([4160, 4160 + 1 / 24, 4160 + 2 / 24], "f4")
+    text = [f"2024-05-23T0{h + 5 * written_apart}:00:00.000000" for h in range(3)]
+    with new_file(path) as dataset:
+        add_axes(dataset, days, hours={"units": "days since 2013-01-01"})
+        add(dataset, "v", ["time", "lat", "lon"], numbered(3, 4, 5))
+        dataset.createDimension("length", 26)
+        dataset.createVariable("Times", "S1", ("time", "length"))[:] = np.array([list(t) for t in text], "S1")
+    with open_source([str(path)]) as source:
+        found = source.descriptions()[0].times.texts()
+        notes = [d.text for d in source.dropped() if "float32" in d.reason]
+    if written_apart:  # text that says other times is not believed
+        assert found[1] == "2024-05-23T00:59:45.9375"
+        assert notes == []
+    else:
+        assert found == [t[:19] for t in text]
+        assert notes == ["time: float32 rounds its times: taken from 'Times' instead (2)"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ from mdstudio.sources.netcdf.horizontal import NotOnAGridError
 from mdstudio.sources.netcdf.view import Variable
 
 _UNWRITTEN = {"i1": -127, "u1": 255, "i2": -32767, "u2": 65535, "i4": -2147483647, "u4": 4294967295,
-              "i8": -9223372036854775806, "u8": 18446744073709551614}  # what netCDF takes for never written
+              "i8": -9223372036854775806, "u8": 18446744073709551614,
+              "f4": np.float32(9.96921e36), "f8": 9.969209968386869e36}  # what netCDF takes for never written
+_MOST = 2.0**53  # of whole numbers in floats
 _SAME_PLACE = 1e-9  # degrees between longitudes that are 360 apart but for the last bits
 
 
@@ -28,7 +31,7 @@ def numbered_corners(table: Variable, face_dim: str, start: int | None, nodes: i
     values = values if table.dims[0] == face_dim else values.T
     blank = _blanks(table, values)
     whole = np.where(blank, 0, values)
-    if values.dtype.kind == "f" and not (np.isfinite(whole) & (whole == np.floor(whole))).all():
+    if values.dtype.kind == "f" and not ((abs(whole) < _MOST) & (whole == np.floor(whole))).all():
         raise NotOnAGridError(f"its mesh cannot be used: '{table.path}' has node numbers that are no whole numbers")
     found = whole.astype(np.int64)
     if found.size == 0 or blank.all():
@@ -46,7 +49,7 @@ def numbered_corners(table: Variable, face_dim: str, start: int | None, nodes: i
 
 def _blanks(table: Variable, values: Array) -> Array:
     fills: list[Any] = [n for name in ("_FillValue", "missing_value") for n in numbers(table.attributes, name)]
-    if not fills and values.dtype.kind in "iu":
+    if not fills:
         fills = [_UNWRITTEN[f"{values.dtype.kind}{values.dtype.itemsize}"]]
     blank = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.shape, bool)
     for fill in fills:
@@ -56,7 +59,7 @@ def _blanks(table: Variable, values: Array) -> Array:
 
 def _first_node(table: Variable, used: Array, start: int | None, nodes: int) -> int:
     told = number(table.attributes, "start_index")
-    if told is not None:
+    if told is not None and math.isfinite(told):
         return int(told)
     if start is not None:
         return start
