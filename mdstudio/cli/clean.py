@@ -7,6 +7,7 @@ import dataclasses
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from mdstudio.cli.opening import open_place
 from mdstudio.cli.output import Output, counted, size
 from mdstudio.cli.progress import shown_progress, told_to_the_end
 
@@ -39,9 +40,8 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, out: Output) -> int:
     from mdstudio.engine.operations.clean import clean
-    from mdstudio.engine.storage import open_storage
 
-    storage = open_storage(args.location)
+    storage = open_place(args.location)
     with shown_progress(args, "Cleaning") as progress:
         cleaning = clean(storage, args.apply, progress)
     with told_to_the_end():

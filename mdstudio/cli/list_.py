@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from mdstudio.cli.opening import open_place
 from mdstudio.cli.output import Output, counted, size
 from mdstudio.cli.progress import shown_progress
 from mdstudio.engine.errors import MdError
@@ -18,10 +19,9 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    from mdstudio.engine.storage import open_storage
     from mdstudio.jobs.listing import find_datasets
 
-    storage = open_storage(args.location)
+    storage = open_place(args.location)
     with shown_progress(args, "Looking") as progress:
         rows = [_row(storage, prefix) for prefix in find_datasets(storage, progress)]
     if out.json:

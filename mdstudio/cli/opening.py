@@ -10,6 +10,7 @@ from mdstudio.jobs.recipe import command_text
 
 if TYPE_CHECKING:
     from mdstudio.engine.dataset import Dataset
+    from mdstudio.engine.storage import BlobStorage
 
 
 def open_dataset(location: str) -> Dataset:
@@ -23,3 +24,13 @@ def open_dataset(location: str) -> Dataset:
             raise
     command = command_text(["mdstudio", "import", location, "DATASET"])
     raise NotADatasetError("This is a file, no MD dataset.", where=location, advice=f"Make one of it: {command}.")
+
+
+def open_place(location: str) -> BlobStorage:
+    """A folder or container to look for datasets in; `NotFoundError` for a folder that is not there."""
+    from mdstudio.engine.storage import FolderStorage, open_storage
+
+    storage = open_storage(location)
+    if isinstance(storage, FolderStorage) and not os.path.isdir(storage.location):
+        raise NotFoundError("There is no such folder.", where=storage.location)
+    return storage

@@ -6,6 +6,8 @@ record of what was read for it.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -152,16 +154,22 @@ def decode_values(item: Item, stored: Array) -> Array:
 
 def _decoded(item: Item, stored: Array) -> Array:
     invalid = np.zeros(stored.shape, bool)
+    whole = stored.dtype.kind in "iu"
     for code in (*(() if item.no_data is None else (item.no_data,)), *item.missing):
-        if code == code:  # a NaN code needs no comparison: NaN stays NaN below
-            invalid |= stored == code  # a code that the type cannot hold equals nothing
+        if code == code and not (whole and code % 1):  # NaN stays NaN below; no integer equals a fraction
+            invalid |= stored == (int(code) if whole and math.isfinite(code) else code)
     if item.valid_min is not None:
-        invalid |= stored < item.valid_min
+        invalid |= stored < _limit(item.valid_min, whole, math.ceil)
     if item.valid_max is not None:
-        invalid |= stored > item.valid_max
+        invalid |= stored > _limit(item.valid_max, whole, math.floor)
     values = stored.astype(np.float64)
     if item.scale is not None or item.offset is not None:
         values *= 1.0 if item.scale is None else item.scale  # in place: a temporary costs more than the arithmetic
         values += item.offset or 0.0
     values[invalid] = np.nan
     return values
+
+
+def _limit(limit: int | float, whole: bool, rounded: Callable[[float], int]) -> int | float:
+    """A limit for integers as an integer: compared as floats, those of 64 bits would take their neighbours along."""
+    return rounded(limit) if whole and math.isfinite(limit) else limit

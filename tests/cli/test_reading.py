@@ -77,6 +77,12 @@ def test_an_empty_folder_has_no_datasets(tmp_path: Path, run: Run) -> None:
     assert run("list", tmp_path, "--json").document["datasets"] == []
 
 
+@pytest.mark.parametrize("command", ["list", "clean"])
+def test_a_folder_that_is_not_there_is_not_an_empty_one(tmp_path: Path, run: Run, command: str) -> None:
+    outcome = run(command, tmp_path / "nowhere")
+    assert (outcome.status, "no such folder" in outcome.err) == (10, True)
+
+
 @pytest.mark.rule("V9", "G2")
 def test_inspect_gives_the_keys_of_the_contract(dataset: Path, storage_type: str, run: Run) -> None:
     facts = run("inspect", dataset, "--json").document

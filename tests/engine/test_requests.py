@@ -32,3 +32,12 @@ def test_without_a_valid_range_only_equality_hides() -> None:
 def test_scaled_values_are_computed_in_double() -> None:
     stored, scale, offset = 12345, 0.001, 20.0
     assert values([stored], "int16", scale=scale, offset=offset, decoded="float32") == [stored * scale + offset]
+
+
+def test_a_float_code_of_wide_integers_hides_no_neighbour() -> None:
+    top = 2**63
+    stored = np.array([-top, -top + 1, 0, top - 1], np.int64)
+    coded = Item("v", "int64", no_data=-float(top))
+    assert np.isnan(decode_values(coded, stored)).tolist() == [True, False, False, False]
+    limits = Item("v", "int64", valid_min=-float(top), valid_max=0.5, missing=(0.5, float("inf")))
+    assert np.isnan(decode_values(limits, stored)).tolist() == [False, False, False, True]
