@@ -66,7 +66,8 @@ class FaultyProxy:
                 return self.everything
             plan = self.plan
             if plan is not None:
-                return _fault_of(plan.way) if _can(plan.way, handler) and plan.hits() else ""
+                hit = plan.hits() if _can(plan.way, handler) else 0
+                return RESET if hit == 2 else _fault_of(plan.way) if hit else ""
             if self.match not in line:
                 return ""
             self.seen.append(line)
@@ -95,6 +96,9 @@ def _can(way: Way, handler: BaseHTTPRequestHandler) -> bool:
             return reads
         case Way.RANGE:
             return reads and "x-ms-range" in handler.headers
+        case Way.LOST_WRITE:  # a lock that may be held already is nothing that the job relies on
+            return handler.command == "PUT" and "dataset.lock" not in handler.path and (
+                "comp=" not in handler.path or "comp=blocklist" in handler.path)
         case Way.CHANGED | Way.CHANGED_AFTER:
             return "If-Match" in handler.headers
         case Way.EXISTS | Way.EXISTS_AFTER:
@@ -104,9 +108,9 @@ def _can(way: Way, handler: BaseHTTPRequestHandler) -> bool:
 
 def _fault_of(way: Way) -> Fault:
     match way:
-        case Way.BEFORE:
+        case Way.BEFORE | Way.DOWN:
             return RESET
-        case Way.LOST:
+        case Way.LOST | Way.LOST_WRITE | Way.LOST_DOWN:
             return LOST
         case Way.SHORT:
             return SHORT

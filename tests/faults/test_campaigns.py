@@ -49,7 +49,7 @@ def test_every_call_fails_in_a_folder(operation: Operation, tmp_path: Path) -> N
 
 @RULES
 @pytest.mark.azure
-@pytest.mark.parametrize("operation", OPERATIONS[::5], ids=str)
+@pytest.mark.parametrize("operation", OPERATIONS[::9], ids=str)
 def test_some_requests_fail_on_the_way_to_azure(operation: Operation, on_azure: AzureGround) -> None:
     run_some(on_azure, operation, 2)
 
