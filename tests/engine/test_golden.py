@@ -16,6 +16,7 @@ import pytest
 from mdstudio.engine.dataset import Dataset
 from mdstudio.engine.model import Array, ItemStorage
 from mdstudio.engine.requests import MapRequest, SeriesRequest
+from tests.engine.independent.reader import Reader
 from tests.engine.made_datasets import axis, item, item_storage, make, same_bits
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -72,6 +73,20 @@ def test_a_golden_dataset_is_read_to_the_bit(
             assert same_bits(dataset.map(MapRequest("Layered", time, layer)).stored, layered[time, layer])
     series = dataset.series(SeriesRequest("p", ((1.0, 2.0), (7.0, 6.0)))).stored
     assert same_bits(np.ascontiguousarray(series), np.ascontiguousarray(plain[:, 0, [2, 6], [1, 7]]))
+
+
+@pytest.mark.rule("D17", "C9", "V1", "C4", "P11")
+@pytest.mark.parametrize(("storage_type", "compression", "version"), CASES)
+def test_a_reader_written_from_the_specification_alone_reads_the_same(
+    tmp_path: Path, storage_type: Any, compression: str, version: int
+) -> None:
+    reader = Reader(extracted(tmp_path, storage_type, compression, version), as_written=True)
+    if storage_type == "MultiTimestep":
+        reader.check_blocks()
+    plain, layered = values()
+    for time in range(5):
+        assert same_bits(reader.slice("p", -1, time), plain[time, 0])
+        assert all(same_bits(reader.slice("Layered", layer, time), layered[time, layer]) for layer in range(2))
 
 
 @pytest.mark.rule("K9", "P7", "P8", "P11")
