@@ -9,7 +9,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Literal
 
 from mdstudio.engine.errors import BlobChangedError, Cancelled, MdError, NotFoundError
@@ -177,8 +177,14 @@ class _Reached:
         self._is_dataset = metadata is not None
         self._domain = metadata.domain_blob if metadata else ""
         self._layouts = {layout.folder: layout for layout in layouts_of(metadata)} if metadata else {}
-        self._keys = {metadata.times.key(t) for t in range(len(metadata.times))} if metadata else set()
+        self._metadata = metadata
         self.folders = tuple(self._layouts)
+
+    @cached_property
+    def _keys(self) -> set[str]:
+        """The keys of all times; made where an item is stored timestep by timestep."""
+        metadata = self._metadata
+        return {metadata.times.key(t) for t in range(len(metadata.times))} if metadata else set()
 
     def knows(self, name: str) -> bool:
         """Whether it is the name of a blob that this engine writes."""
