@@ -48,6 +48,15 @@ def test_a_file_cut_off_in_a_message(tmp_path: Path) -> None:
     refused_when_strict(path, f"messages cut off by the end of the file .at byte {offset}.")
 
 
+def test_no_cut_anywhere_is_silent(tmp_path: Path) -> None:
+    path, whole = tmp_path / "a.grib2", GOOD[0] + GOOD[1]
+    for cut in range(len(GOOD[0]) + 4, len(whole), 5):
+        path.write_bytes(whole[:cut])
+        with open_source([str(path)]) as source:
+            assert len(source.descriptions()[0].times) == 1
+            assert sum(n.count for n in source.dropped()) == 1, cut
+
+
 @pytest.mark.parametrize("cut", [5, 12, 17, 60])
 def test_a_file_cut_off_right_behind_the_start_of_a_message(tmp_path: Path, cut: int) -> None:
     path = write(tmp_path / "a.grib2", [GOOD[0], GOOD[1][:cut]])

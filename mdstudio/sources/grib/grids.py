@@ -9,7 +9,7 @@ import numpy as np
 
 from mdstudio.engine.errors import MdError
 from mdstudio.engine.model import Array, Domain, GridDomain, GridKind, MeshDomain
-from mdstudio.sources.grib.library import MISSING, Header, UndecodableError, eccodes
+from mdstudio.sources.grib.library import MISSING, Header, UndecodableError, gaussian_latitudes
 from mdstudio.sources.grib.projections import (
     PROJECTED,
     axes,
@@ -138,9 +138,7 @@ def _degrees(header: Header, kind: str, scanning: Scanning) -> tuple[Array, Arra
 
 def _gaussian(number: int, first: float, last: float, rows: int) -> Array:
     """The Gaussian latitudes from the first to the last. Raises `UndecodableError` where they are not among them."""
-    if not 0 < number < 100_000:
-        raise UndecodableError("a Gaussian grid without its number")
-    every = np.array(list(eccodes().codes_get_gaussian_latitudes(number)))[::1 if first >= last else -1]
+    every = gaussian_latitudes(number)[::1 if first >= last else -1]
     start = int(np.abs(every - first).argmin())
     found = every[start:start + rows]
     if found.size != rows or abs(found[0] - first) > 0.01 or abs(found[-1] - last) > 0.01:

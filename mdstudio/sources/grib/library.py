@@ -88,6 +88,13 @@ class Header:
             return None
 
 
+def gaussian_latitudes(number: int) -> Array:
+    """(2 * number,) latitudes of a Gaussian grid, from north to south. Raises `UndecodableError`."""
+    if not 0 < number < 100_000:
+        raise UndecodableError("a Gaussian grid without its number")
+    return np.array(list(eccodes().codes_get_gaussian_latitudes(number)))
+
+
 @contextmanager
 def opened(message: bytes) -> Iterator[Header]:
     """A message's keys. Raises `UndecodableError`."""

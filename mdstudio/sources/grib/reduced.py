@@ -9,7 +9,7 @@ import numpy as np
 
 from mdstudio.engine.model import Array, MeshDomain
 from mdstudio.engine.spatial.mesh_index import index_mesh
-from mdstudio.sources.grib.library import Header, UndecodableError
+from mdstudio.sources.grib.library import Header, UndecodableError, gaussian_latitudes
 
 
 def reduced_mesh(header: Header, kind: str) -> MeshDomain:
@@ -18,7 +18,7 @@ def reduced_mesh(header: Header, kind: str) -> MeshDomain:
     Neighbours in a row share their corners, rows share none. The outermost rows reach the poles where the next row
     would lie beyond. Raises `UndecodableError`. Cost: some 100 bytes a point.
     """
-    longitude, latitude = header.array("longitudes"), header.array("latitudes")
+    longitude, latitude = _places(header, kind)
     starts = np.flatnonzero(np.concatenate([[True], np.diff(latitude) != 0]))
     counts = np.diff(np.append(starts, latitude.size))
     rows = latitude[starts]
@@ -37,6 +37,20 @@ def reduced_mesh(header: Header, kind: str) -> MeshDomain:
         node_x, node_y, corners, crs="EPSG:4326", geographic=True, x_name="longitude", y_name="latitude",
         x_unit="degrees_east", y_unit="degrees_north",
         attributes={"GRIB_gridType": kind, "GRIB_pl": counts.tolist(), "GRIB_N": header.number("N", 0)})
+
+
+def _places(header: Header, kind: str) -> tuple[Array, Array]:
+    """Longitude and latitude of each point, in file order: of a whole Gaussian grid by its rows, else by ecCodes."""
+    counts = header.array("pl")
+    if counts.min(initial=2) < 2 or counts.size < 2:
+        raise UndecodableError("a reduced grid with rows of no points")  # ecCodes would end the process
+    number, points = header.number("N", 0), header.number("numberOfDataPoints")
+    north = header.real("latitudeOfFirstGridPointInDegrees")
+    if kind != "reduced_gg" or counts.size != 2 * number or counts.sum() != points or north < 0:
+        return header.array("longitudes"), header.array("latitudes")
+    west = header.real("longitudeOfFirstGridPointInDegrees", 0.0)
+    longitude = np.concatenate([west + np.arange(n) * (360 / n) for n in counts.tolist()])
+    return longitude, np.repeat(gaussian_latitudes(number), counts)
 
 
 def _row_edges(rows: Array) -> Array:
