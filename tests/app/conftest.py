@@ -5,6 +5,7 @@ A warning of Qt or a thread that outlives its test fails the test.
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 import time
@@ -28,6 +29,7 @@ def theme(qapp: QApplication) -> Iterator[Theme]:
     current.install(qapp)
     yield current
     current.set_mode("light")
+    gc.collect()  # widgets that are left go here: one that goes in a thread of the next test stops it for good
     deadline = time.monotonic() + 5
     while left := [thread for thread in threading.enumerate() if thread.name.startswith(("reader-", "job-"))]:
         assert time.monotonic() < deadline, f"threads left behind: {left}"

@@ -11,6 +11,7 @@ import pytest
 from PySide6.QtCore import QPointF
 from PySide6.QtWidgets import QLabel
 
+from mdstudio.app import colormaps
 from mdstudio.app.plots import mesh_raster
 from mdstudio.app.plots.components import MAGNITUDE
 from mdstudio.app.views.map_view import MapView
@@ -82,6 +83,32 @@ def test_a_mesh_on_the_map_is_that_of_the_source(tmp_path, reader, qtbot, kind, 
         np.testing.assert_allclose(view.picture.values, wanted, rtol=1e-15)
         assert view.picture.shown == pytest.approx((np.nanmin(wanted), np.nanmax(wanted)))
         assert view.picture.numbers.valid == np.count_nonzero(np.isfinite(wanted))
+
+
+@pytest.mark.rule("G5")
+def test_each_element_has_the_colour_of_its_value_where_it_lies_north_up(tmp_path, reader, qtbot):
+    made = kind_of("mesh")
+    opened = open_kind(tmp_path, reader, qtbot, "mesh")
+    view = opened.show(MapView)
+    view.tools.explain.setChecked(False)
+    view.plot.box.setRange(xRange=(10, 20), yRange=(10, 20))
+    opened.rest()
+    wanted, (low, high) = expected(made, made.description.items[0], 0, -1), view.picture.shown
+    raster, image, table = view.picture.raster, view.plot.grab().toImage(), colormaps.argb("viridis")
+    checked = 0
+    for x, y in np.random.default_rng(1).uniform(11, 19, (60, 2)):
+        place = view.plot.screen_place(x, y).toPoint()
+        near = view.plot.mesh_window.ids  # only where the element fills the pixels around, without a line or graticule
+        pixels = view.plot.mesh_window.pixels
+        i, j = round((y - pixels.y0) / pixels.dy), round((x - pixels.x0) / pixels.dx)
+        element = int(raster.geometry.locate([(x, y)])[0])
+        if (near[i - 3:i + 4, j - 3:j + 4] != element).any() or np.isnan(wanted[element]):
+            continue
+        colour = int(table[min(int((wanted[element] - low) / (high - low) * 256), 255)])
+        seen = {image.pixel(place.x() + k, place.y() + n) for k in (-1, 0, 1) for n in (-1, 0, 1)}
+        assert colour in seen
+        checked += 1
+    assert checked > 15
 
 
 @pytest.mark.rule("G5")
