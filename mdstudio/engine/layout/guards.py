@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from mdstudio.engine.codecs import is_known
 from mdstudio.engine.errors import LayoutGuardError, MdError, UnknownCompressionError, UnsupportedVersionError
-from mdstudio.engine.layout.metadata import Metadata
+from mdstudio.engine.layout.metadata import SCHEMA_VERSION, Metadata
 from mdstudio.engine.model import LAYOUT_CURRENT, Item, ItemStorage, Kind
 
 _OF_MESHES = {"zlevel": "z-levels", "sigma": "sigma layers", "single": "values of nodes", "vector": "values of nodes"}
@@ -143,6 +143,9 @@ def _impossible(metadata: Metadata, item: Item) -> str:
         if not storage.zlevel_paged_node_count or storage.zlevel_paged_node_count % len(item.layers or ()):
             return (f"the item '{item.name}' has {len(item.layers or ())} z-levels; a ZLevelPagedNodeCount of "
                     f"{storage.zlevel_paged_node_count} is no whole number of nodes")
+        if metadata.schema_version > SCHEMA_VERSION:
+            return (f"the z-levels of the item '{item.name}' follow version {metadata.schema_version} of the mesh index;"
+                    f" it knows {SCHEMA_VERSION}")
     return ""
 
 

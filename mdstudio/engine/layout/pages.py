@@ -107,7 +107,7 @@ def no_data_pattern(item: Item) -> bytes | None:
         if not np.isfinite(value) or value != int(value) or not int(limits.min) <= int(value) <= int(limits.max):
             return None
         value = int(value)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # signalling NaNs too
         return np.array(value).astype(item.numpy).tobytes() if item.numpy.kind == "f" else np.array(
             value, item.numpy).tobytes()
 

@@ -220,6 +220,16 @@ def test_what_no_dataset_can_hold_is_refused_uncompressed_too(
     assert message in guards(found)[0].message
 
 
+@pytest.mark.rule("V5", "P6")
+def test_z_levels_after_a_newer_mesh_index_are_not_read_by_the_one_that_is_known() -> None:
+    known = metadata("mesh", (ZLEVEL,), compression="None", zlevel_paged_node_count=40)
+    newer = dataclasses.replace(known, schema_version=2)
+    assert not guards(known)
+    assert refused(newer) == {"read", "write", "save"}
+    assert "version 2 of the mesh index; it knows 1" in guards(newer)[0].message
+    assert not guards(dataclasses.replace(newer, items=(SINGLE,)))  # pages of elements know nothing of it
+
+
 @pytest.mark.rule("K1", "K5")
 @pytest.mark.parametrize("storage_type", STORAGE_TYPES)
 @pytest.mark.parametrize(("kind", "items", "sigma"), [
