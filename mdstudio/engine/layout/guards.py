@@ -144,8 +144,8 @@ def _impossible(metadata: Metadata, item: Item) -> str:
             return (f"the item '{item.name}' has {len(item.layers or ())} z-levels; a ZLevelPagedNodeCount of "
                     f"{storage.zlevel_paged_node_count} is no whole number of nodes")
         if metadata.schema_version > SCHEMA_VERSION:
-            return (f"the z-levels of the item '{item.name}' follow version {metadata.schema_version} of the mesh index;"
-                    f" it knows {SCHEMA_VERSION}")
+            return (f"the z-levels of the item '{item.name}' follow version {metadata.schema_version} of the mesh "
+                    f"index; it knows {SCHEMA_VERSION}")
     return ""
 
 
