@@ -337,7 +337,7 @@ def fault(ground: Ground, operation: Operation, wanted: Expected, plan: Plan) ->
     assert error is not None or found == wanted.new, f"{said}: it succeeded without an effect"
     assert error is None or plan.way != Way.LOST_WRITE, f"{said}: the blob could have told"
     place.free()
-    complete(operation, place, wanted, found, said, may_leave=plan.way in LASTING)
+    complete(operation, place, wanted, found, said, may_leave=plan.way in (*LASTING, Way.LOST_TWO))
     return error is None
 
 

@@ -21,6 +21,7 @@ class Way(StrEnum):
     LOST_WRITE = "no answer to a write or commit, after the effect: the blob tells (P15)"
     DOWN = "no answer from this call on, nor an effect"
     LOST_DOWN = "no answer from this call on, after the effect of this one"
+    LOST_TWO = "no answer to this call, after the effect, nor to the next one"
     BUSY = "503 with Retry-After, before the effect"
     BUSY_AFTER = "500, after the effect"
     SHORT = "half of what was asked for"
@@ -52,13 +53,14 @@ class Plan:
             self.fired = self.fired or self.calls == self.number
             if self.calls == self.number:
                 return 1
-            return 2 if self.fired and self.way in LASTING else 0
+            follows = self.way in LASTING or (self.way == Way.LOST_TWO and self.calls == self.number + 1)
+            return 2 if self.fired and follows else 0
 
 
 WRITES = ("write", "commit_blocks", "delete", "copy_from")
 OF_STORAGE: tuple[Way, ...] = (
-    Way.BEFORE, Way.LOST, Way.LOST_WRITE, Way.DOWN, Way.LOST_DOWN, Way.BUSY, Way.SHORT, Way.CHANGED, Way.CHANGED_AFTER,
-    Way.RANGE,
+    Way.BEFORE, Way.LOST, Way.LOST_WRITE, Way.DOWN, Way.LOST_DOWN, Way.LOST_TWO, Way.BUSY, Way.SHORT, Way.CHANGED,
+    Way.CHANGED_AFTER, Way.RANGE,
 )
 
 
