@@ -141,7 +141,7 @@ def test_what_is_no_grid_is_refused_by_name(tmp_path: Path) -> None:
     handle = eccodes.codes_grib_new_from_samples("sh_ml_grib2")
     data = eccodes.codes_get_message(handle)
     eccodes.codes_release(handle)
-    with pytest.raises(SourceError, match=r"a\.grib2: Nothing in it can be imported: spherical harmonics"):
+    with pytest.raises(SourceError, match=r"a\.grib2: Nothing in this GRIB file can be imported: spherical harmonics"):
         open_source([str(write(tmp_path / "a.grib2", [data]))])
     with open_source([str(write(tmp_path / "b.grib2", [data, temperature()]))]) as source:
         (description,) = source.descriptions()

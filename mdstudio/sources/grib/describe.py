@@ -83,7 +83,7 @@ def describe(paths: Sequence[str], policy: str, double_as_float: bool, problems:
         _scan_file(paths, number, scanned, problems)
     if not scanned.fields:
         reason = next(iter(scanned.refused), "") or next((d.text for d in problems.dropped()), "no message is whole")
-        raise SourceError(f"Nothing in it can be imported: {reason}.", where=paths[0])
+        raise SourceError(f"Nothing in this GRIB file can be imported: {reason}.", where=paths[0])
     sources = tuple(
         {"file": path, "format": "GRIB" + "+".join(str(e) for e in sorted(editions)), "bytes": os.path.getsize(path)}
         for path, editions in zip(paths, scanned.editions, strict=True))
