@@ -13,6 +13,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
 from mdstudio.app import icons
+from mdstudio.app.garbage import MainThreadCollector
 from mdstudio.app.preferences import Preferences
 from mdstudio.app.theme import Theme
 
@@ -26,6 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     application.setApplicationDisplayName("MD Studio")
     application.setDesktopFileName("mdstudio")
     application.setWindowIcon(icons.application_icon())
+    garbage = MainThreadCollector(application)
     preferences = Preferences()
     Theme.current().set_mode(options.scheme or preferences.scheme)
     Theme.current().install(application)
@@ -46,6 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         QTimer.singleShot(0, window, _warm_up)
     QTimer.singleShot(0, window, window.library.expand_folders)
     status = application.exec()
+    garbage.stop()
     if not window.reader.close():
         sys.stdout.flush()
         os._exit(status)  # a thread still waits for a service: it must not keep the process

@@ -27,9 +27,11 @@ def theme(qapp: QApplication) -> Iterator[Theme]:
     current = Theme.current()
     current.set_mode("light")
     current.install(qapp)
+    gc.disable()  # widgets that are left go below: one that goes in a reader's thread stops it for good
     yield current
     current.set_mode("light")
-    gc.collect()  # widgets that are left go here: one that goes in a thread of the next test stops it for good
+    gc.collect()
+    gc.enable()
     deadline = time.monotonic() + 5
     while left := [thread for thread in threading.enumerate() if thread.name.startswith(("reader-", "job-"))]:
         assert time.monotonic() < deadline, f"threads left behind: {left}"
