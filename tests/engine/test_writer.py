@@ -143,6 +143,16 @@ def test_single_timestep_blobs_are_named_by_layer_and_time(tmp_path: Path, compr
     assert [f for f in files(tmp_path / "d") if "/" in f] == sorted(s + suffix for s in stems for suffix in suffixes)
 
 
+@pytest.mark.rule("P18")
+def test_each_index_of_a_timestep_is_written_after_its_data(tmp_path: Path) -> None:
+    storage = Watched(FolderStorage(tmp_path / "d"))
+    write(storage, {"v": smooth(5, 2, 20, 20)}, item_storage("SingleTimestep"))
+    written = [name for call, name in storage.calls if call == "write"]
+    pairs = [name.removesuffix(".idx") for name in written if name.endswith(".idx")]
+    assert len(pairs) == 10
+    assert all(written.index(f"{pair}.dat") < written.index(f"{pair}.idx") for pair in pairs)
+
+
 @pytest.mark.rule("P1", "K9")
 @pytest.mark.parametrize("storage_type", STORAGE_TYPES)
 def test_the_element_order_is_tiles_in_quad_tree_order_row_major_inside(tmp_path: Path, storage_type: Any) -> None:

@@ -335,9 +335,11 @@ def fault(ground: Ground, operation: Operation, wanted: Expected, plan: Plan) ->
     assert is_whole(operation, found, wanted), f"{said}: torn"
     assert held is None or is_right(operation, read(held), wanted), f"{said}: wrong for who has it open"
     assert error is not None or found == wanted.new, f"{said}: it succeeded without an effect"
-    assert error is None or plan.way != Way.LOST_WRITE, f"{said}: the blob could have told"
+    if plan.way in (Way.LOST_WRITE, Way.CHANGED_AFTER) and error is not None:
+        assert plan.way == Way.CHANGED_AFTER, f"{said}: the blob could have told"
+        assert "domain-" in error.where, f"{said}: the blob could have told"  # which is written without a condition
     place.free()
-    complete(operation, place, wanted, found, said, may_leave=plan.way in (*LASTING, Way.LOST_TWO))
+    complete(operation, place, wanted, found, said, may_leave=plan.way in (*LASTING, Way.LOST_FEW))
     return error is None
 
 

@@ -110,7 +110,7 @@ def _fault_of(way: Way) -> Fault:
     match way:
         case Way.BEFORE | Way.DOWN:
             return RESET
-        case Way.LOST | Way.LOST_WRITE | Way.LOST_DOWN | Way.LOST_TWO:
+        case Way.LOST | Way.LOST_WRITE | Way.LOST_DOWN | Way.LOST_FEW:
             return LOST
         case Way.SHORT:
             return SHORT

@@ -21,7 +21,7 @@ class Way(StrEnum):
     LOST_WRITE = "no answer to a write or commit, after the effect: the blob tells (P15)"
     DOWN = "no answer from this call on, nor an effect"
     LOST_DOWN = "no answer from this call on, after the effect of this one"
-    LOST_TWO = "no answer to this call, after the effect, nor to the next one"
+    LOST_FEW = "no answer to this call, after the effect, nor to the next two, which look whether it had one"
     BUSY = "503 with Retry-After, before the effect"
     BUSY_AFTER = "500, after the effect"
     SHORT = "half of what was asked for"
@@ -53,13 +53,13 @@ class Plan:
             self.fired = self.fired or self.calls == self.number
             if self.calls == self.number:
                 return 1
-            follows = self.way in LASTING or (self.way == Way.LOST_TWO and self.calls == self.number + 1)
+            follows = self.way in LASTING or (self.way == Way.LOST_FEW and self.calls <= self.number + 2)
             return 2 if self.fired and follows else 0
 
 
 WRITES = ("write", "commit_blocks", "delete", "copy_from")
 OF_STORAGE: tuple[Way, ...] = (
-    Way.BEFORE, Way.LOST, Way.LOST_WRITE, Way.DOWN, Way.LOST_DOWN, Way.LOST_TWO, Way.BUSY, Way.SHORT, Way.CHANGED,
+    Way.BEFORE, Way.LOST, Way.LOST_WRITE, Way.DOWN, Way.LOST_DOWN, Way.LOST_FEW, Way.BUSY, Way.SHORT, Way.CHANGED,
     Way.CHANGED_AFTER, Way.RANGE,
 )
 
@@ -118,8 +118,8 @@ def _can(way: Way, call: str) -> bool:
             return call in ("write", "commit_blocks")
         case Way.CHANGED:
             return call in (*WRITES, "read", "read_range")
-        case Way.CHANGED_AFTER:
-            return call in WRITES
+        case Way.CHANGED_AFTER:  # a copy has no condition
+            return call in ("write", "commit_blocks", "delete")
     return True
 
 

@@ -199,7 +199,18 @@ class AgainstModel(RuleBasedStateMachine):
 
 
 class FolderAgainstModel(AgainstModel):
-    """A folder, plain and through wrappers; what killed writes leave in it."""
+    """A folder, plain and through wrappers; what killed writes leave in it, and other programs do to it.
+
+    `lists` holds the block list beside each blob, in force or not.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lists: dict[str, list[tuple[str, bytes]]] = {}
+
+    def made(self, name: str, data: bytes, blocks: list[tuple[str, bytes]], version: str) -> None:
+        super().made(name, data, blocks, version)
+        self.lists[name] = blocks
 
     def opened(self) -> list[BlobStorage]:
         self.root = tempfile.mkdtemp()
@@ -225,6 +236,24 @@ class FolderAgainstModel(AgainstModel):
             if suffix.endswith(".commit") and Path(files.pending).exists() and not Path(files.sidecar).exists():
                 Path(files.pending).rename(files.sidecar)  # a commit puts the pending list in place before it writes
             Path(files.blob + suffix).write_bytes(data)
+
+    @rule(name=NAMES, data=st.sampled_from([b"one", b"two", b"onetwo", b"twoone", b"x" * 100_000]))
+    def another_program_puts_a_file_in_its_place(self, name: str, data: bytes) -> None:
+        """The list beside it counts for a file of the length that it speaks of, and for no other (P20)."""
+        if name not in self.blobs:
+            return
+        path = Path(self.files(name).blob)
+        path.with_name("other~").write_bytes(data)
+        path.with_name("other~").replace(path)
+        listed, start = self.lists[name], 0
+        blocks = []
+        for block_id, block in listed if sum(len(block) for _, block in listed) == len(data) else []:
+            blocks.append((block_id, data[start : start + len(block)]))
+            start += len(block)
+        version = FolderStorage(self.root).properties(name).version
+        self.blobs[name] = data, blocks, version
+        self.versions[name].append(version)
+        self.contents[version] = data
 
     @rule(name=NAMES)
     def a_commit_is_killed_before_its_list_is_in_place(self, name: str) -> None:
