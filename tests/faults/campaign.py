@@ -85,9 +85,11 @@ class Operation:
 
 @dataclass(frozen=True)
 class Place:
-    """A fresh place: as the operation has it, `faulty`, and as everybody else does."""
+    """A fresh place: as the operation has it, `faulty`, and as everybody else does; `renewed` for a process that was
+    forked, over connections of its own: the answers on those of its parent are the parent's."""
 
     storage: BlobStorage
+    renewed: Callable[[], BlobStorage]
     faulty: BlobStorage
     fail: Callable[[Plan | None], None]
     free: Callable[[], None]
@@ -122,7 +124,7 @@ class FolderGround:
         def left() -> list[str]:
             return sorted(str(path.relative_to(self._root)) for path in self._root.rglob("*") if path.is_file())
 
-        return Place(storage, faulty, fail, lambda: None, left)
+        return Place(storage, lambda: storage, faulty, fail, lambda: None, left)
 
 
 class AzureGround:
@@ -153,7 +155,12 @@ class AzureGround:
             found = self._container.list_blobs(f"{prefix}/", include=["uncommittedblobs"])
             return sorted(blob.name.removeprefix(prefix) for blob in found)
 
-        return Place(storage, faulty, fail, free, left)
+        def renewed() -> BlobStorage:
+            again = ContainerClient.from_container_url(
+                self._container.url, credential=self._container.credential, retry_total=0)
+            return AzureStorage(again, prefix, storage.location)
+
+        return Place(storage, renewed, faulty, fail, free, left)
 
 
 @contextlib.contextmanager

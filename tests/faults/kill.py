@@ -72,7 +72,7 @@ def check(ground: Ground, operation: Operation, wanted: Expected, step: int, roo
         threads._readers.cache_clear()  # the pools of this process: their threads are not forked
         threads._decoders.cache_clear()
         if root is None or operation.only_reads:
-            operation.run(Killer(place.storage, step))
+            operation.run(Killer(place.renewed(), step))
         else:
             kill_at(step, root)
             operation.run(place.storage)

@@ -40,7 +40,7 @@ def kills(where: str, root: str, first: int, every: int, *names: str, **more: st
 def test_killed_at_some_file_operations_in_a_folder(subject: str, tmp_path: Path) -> None:
     names = [name for name in NAMES if name.partition("-")[2] == subject]
     first = 2 + NAMES.index(names[0]) % 9  # another point in each layout
-    assert min(kills("folder", str(tmp_path / "root"), first, 31, *names).values()) >= 1
+    assert min(kills("folder", str(tmp_path / "root"), first, 47, *names).values()) >= 1
 
 
 @RULES
