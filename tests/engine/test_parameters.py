@@ -19,7 +19,7 @@ def parse(which: Literal["writer", "reader"] = "writer", **values: Any) -> dict[
 def test_every_parameter_is_listed_with_what_it_takes_and_a_description() -> None:
     assert set(parameters("writer")) == {
         "Compression", "StorageType", "TimeGroupSize", "GridTileWidth", "LayoutVersion"}
-    assert set(parameters("reader")) == {"DoubleAsFloat", "TimePolicy"}
+    assert set(parameters("reader")) == {"DoubleAsFloat", "TimePolicy", "Strict"}
     for which in ("writer", "reader"):
         for name, expected, description in describe_parameters(which):
             assert name

@@ -194,7 +194,7 @@ def test_what_is_not_there_is_named(tmp_path: Path) -> None:
         dataset.map(MapRequest("v", 0, 0))
     with pytest.raises(NotFoundError, match="has 7 times"):
         dataset.series(SeriesRequest("v", POINTS, start=0, stop=8))
-    assert storage.calls == []
+    assert set(storage.calls) <= {("read", "dataset.json")}  # whether the dataset was replaced meanwhile
 
 
 def test_a_layer_that_is_not_there_is_named(tmp_path: Path) -> None:

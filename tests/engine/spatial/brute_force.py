@@ -112,7 +112,7 @@ def snapped(draw: st.DrawFn, values: Sequence[float], beyond: float) -> float:
     if draw(st.integers(0, 3)):
         value = draw(st.sampled_from(list(values)))
         return float(draw(st.sampled_from([value, value, np.nextafter(value, 1e9), np.nextafter(value, -1e9)])))
-    return draw(st.floats(min(values) - beyond, max(values) + beyond))
+    return draw(st.floats(min(values) - beyond, max(values) + beyond, allow_subnormal=False))
 
 
 @st.composite
