@@ -176,7 +176,10 @@ class Dataset:
         require_readable(self.metadata, self.location)
         layouts = [self.layout(item.name) for item in self.metadata.items]
         with self._reading():
-            return read_sizes(self.storage, self.metadata, layouts, progress)
+            sizes = read_sizes(self.storage, self.metadata, layouts, progress)
+        if not sizes.stored.all() and self._is_gone():  # a listing misses what is gone without an error
+            raise self._gone()
+        return sizes
 
     def inspect(self) -> Mapping[str, Any]:
         """Everything on Overview, with exactly the keys of `inspect --json` (design 5a); one listing, no page."""
@@ -193,12 +196,15 @@ class Dataset:
             yield
         except (NotFoundError, DamagedDataError) as error:
             if self._is_gone():
-                raise BlobChangedError("The dataset was replaced, or times of it removed, since it was opened.",
-                                       where=self.location, advice="Open it again.") from error
+                raise self._gone() from error
             raise
         except MemoryError as error:
             raise StorageError(f"This does not fit in memory: {error}.", where=self.location,
                                advice="Ask for a smaller part, or check the dataset.") from error
+
+    def _gone(self) -> BlobChangedError:
+        return BlobChangedError("The dataset was replaced, or times of it removed, since it was opened.",
+                                where=self.location, advice="Open it again.")
 
     def _is_gone(self) -> bool:
         """Whether what is stored now no longer leads to all that was listed when this was opened; one request."""

@@ -340,7 +340,8 @@ def test_what_another_job_took_away_says_to_open_the_dataset_again(tmp_path: Pat
     remove_times(held.storage, [int(held.metadata.times.microseconds[2])])
     assert same_bits(held.map(MapRequest("v", 3)).stored, VALUES[3, 0])
     for ask in (lambda: held.map(MapRequest("v", 2)), lambda: held.series(SeriesRequest("v", ((3.0, 3.0),))),
-                lambda: held.pages("v", 2), lambda: held.block("v", slice(1, 3), -1, slice(0, 40), slice(0, 50))):
+                lambda: held.pages("v", 2), lambda: held.block("v", slice(1, 3), -1, slice(0, 40), slice(0, 50)),
+                held.sizes):
         with pytest.raises(BlobChangedError, match="since it was opened"):
             ask()
 
@@ -352,6 +353,7 @@ def test_what_is_missing_of_a_dataset_that_is_as_it_was_is_told_as_it_is(tmp_pat
     storage.delete("000-v/L-1/19700101T030000.dat")
     with pytest.raises(NotFoundError, match=r"19700101T030000\.dat"):
         dataset.map(MapRequest("v", 3))
+    assert dataset.sizes().stored[0].argmin() == 3  # its index alone
     held = Dataset.open(storage)
     storage.delete(held.metadata.domain_blob)
     with pytest.raises(DamagedDataError, match="coordinates is missing"):

@@ -13,10 +13,9 @@ from dataclasses import replace
 import numpy as np
 
 from mdstudio.engine.errors import BlobChangedError, UsageError
-from mdstudio.engine.layout.guards import require_writable
 from mdstudio.engine.layout.metadata import Metadata, load_metadata
 from mdstudio.engine.model import Array, Description
-from mdstudio.engine.operations.matching import matched, require_same_settings, with_source
+from mdstudio.engine.operations.matching import matched, with_source
 from mdstudio.engine.operations.rewriting import require_same_generation, write_times
 from mdstudio.engine.parameters import Value
 from mdstudio.engine.progress import Progress
@@ -70,11 +69,7 @@ def check_append(
 ) -> Description:
     """The description as it would be appended; raises where that is refused. Reads the domain at most."""
     where = storage.location
-    require_writable(metadata, where)
-    require_same_settings(metadata, given, where)
-    fitting = matched(storage, metadata, description)
-    if not len(fitting.times):
-        raise UsageError("The source has no times.", where=where)
+    fitting = matched(storage, metadata, description, given)
     if metadata.times.static:
         raise UsageError("The dataset has no times, so none can be added to it.", where=where,
                          advice="Import it again in place with --update.")

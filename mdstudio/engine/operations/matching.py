@@ -12,6 +12,7 @@ import numpy as np
 from mdstudio.engine.errors import UnsupportedError, UsageError
 from mdstudio.engine.layout.domain import domain_name, load_domain
 from mdstudio.engine.layout.domain_kinds import array_names
+from mdstudio.engine.layout.guards import require_writable
 from mdstudio.engine.layout.metadata import Metadata
 from mdstudio.engine.model import Array, Description, Domain, Dropped, GridDomain, Item, MeshDomain
 from mdstudio.engine.operations.mesh_update import in_order_of
@@ -40,13 +41,18 @@ def require_same_settings(metadata: Metadata, given: Mapping[str, Value], where:
                 where=where, advice=f"Leave {name} out, or make the whole dataset anew with --replace.")
 
 
-def matched(storage: BlobStorage, metadata: Metadata, description: Description) -> Description:
-    """The description with the dataset's items in the dataset's order, a note of those that are left out, and its mesh
-    in the order in which the dataset stores it.
+def matched(
+    storage: BlobStorage, metadata: Metadata, description: Description, given: Mapping[str, Value]
+) -> Description:
+    """What of a description can be written into a dataset: the dataset's items in its order, a note of those that are
+    left out, and its mesh in the order in which the dataset stores it. Reads the domain at most.
 
-    Raises `UsageError` for another domain or calendar, and for an item that lacks or differs, by name.
+    Raises the error of a guard, and `UsageError` for a setting (`given`), domain or calendar that differs, for an item
+    that lacks or differs, by name, and for a source without times.
     """
     where = storage.location
+    require_writable(metadata, where)
+    require_same_settings(metadata, given, where)
     domain = _same_domain(storage, metadata, description.domain)
     _require_same_calendar(metadata.times, description.times, where)
     found = {item.name: item for item in description.items}
@@ -56,6 +62,8 @@ def matched(storage: BlobStorage, metadata: Metadata, description: Description) 
                          " Nothing was changed.", where=where, advice=ADVICE)
     for item in metadata.items:
         _require_same_item(item, found[item.name], where)
+    if not len(description.times):
+        raise UsageError("The source has no times.", where=where)
     extra = [name for name in found if name not in metadata.folders]
     left = (Dropped(", ".join(extra), NOT_IN_DATASET, len(extra)),) if extra else ()
     return replace(description, domain=domain, items=tuple(found[item.name] for item in metadata.items),

@@ -11,11 +11,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mdstudio.engine.errors import BlobChangedError, NotFoundError, UsageError
-from mdstudio.engine.layout.guards import require_writable
+from mdstudio.engine.errors import BlobChangedError, NotFoundError
 from mdstudio.engine.layout.metadata import Metadata, load_metadata
 from mdstudio.engine.model import Array, Description
-from mdstudio.engine.operations.matching import matched, require_same_settings, with_source
+from mdstudio.engine.operations.matching import matched, with_source
 from mdstudio.engine.operations.rewriting import require_same_generation, write_times
 from mdstudio.engine.parameters import Value
 from mdstudio.engine.progress import Progress
@@ -61,11 +60,7 @@ def check_update(
     """The description as it would be written, and the (n,) int64 positions of its times; raises where that is refused.
     Reads the domain at most."""
     where = storage.location
-    require_writable(metadata, where)
-    require_same_settings(metadata, given, where)
-    fitting = matched(storage, metadata, description)
-    if not len(fitting.times):
-        raise UsageError("The source has no times.", where=where)
+    fitting = matched(storage, metadata, description, given)
     if metadata.times.static:
         return fitting, np.zeros(1, np.int64)
     wanted, listed = fitting.times.microseconds, metadata.times.microseconds

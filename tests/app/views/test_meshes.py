@@ -250,7 +250,7 @@ def test_elements_are_drawn_to_pixels_in_worker_threads_only(tmp_path, reader, q
     assert threading.main_thread() not in threads
 
 
-@pytest.mark.rule("G11")
+@pytest.mark.rule("G5")
 def test_what_is_shown_of_a_mesh_is_exported(tmp_path, reader, qtbot):
     opened = open_kind(tmp_path, reader, qtbot, "mesh")
     view = opened.show(MapView)
