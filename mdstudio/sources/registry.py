@@ -31,6 +31,10 @@ def open_source(locations: Sequence[str], reader_parameters: Mapping[str, Any] |
         from mdstudio.sources.grib import open_grib
 
         return open_grib(paths, policy, double_as_float=double_as_float, strict=bool(chosen["Strict"]))
+    from mdstudio.sources.dfs import is_dfs, open_dfs
+
+    if is_dfs(paths[0]):
+        return open_dfs(paths, double_as_float=double_as_float)
     from mdstudio.sources.netcdf import open_netcdf
 
     return open_netcdf(paths, policy, double_as_float=double_as_float)
