@@ -79,7 +79,7 @@ class Theme(QObject):
             self._renew()
 
     def _renew(self) -> None:
-        """Dress every widget anew, which Qt takes a good part of a second for: only where the scheme is another."""
+        """Dress every widget anew, which Qt takes some 0.1 ms a widget for: only where the scheme is another."""
         if self._wanted() != self._dark:
             self._apply(self._wanted())
 
@@ -96,6 +96,7 @@ class Theme(QObject):
         self._follow(dark)
         application = QApplication.instance()
         if isinstance(application, QApplication):
+            application.setStyleSheet("")  # Qt dresses a widget anew once for each of its parents while it wears a sheet
             application.setPalette(self._palette())
             application.setStyleSheet(style.sheet(DARK if dark else LIGHT))
         self.changed.emit()

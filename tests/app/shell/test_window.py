@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import gc
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import shiboken6
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtCore import QEvent, QMimeData, QObject, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
-from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit, QTabBar, QTreeView, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, QLineEdit, QTabBar, QTreeView, QWidget
 
 from mdstudio.app import dialogs
 from mdstudio.app.dataset_page import DatasetPage
@@ -377,6 +378,29 @@ def test_the_window_follows_a_change_of_scheme_at_once(qtbot, window: MainWindow
         assert image.pixelColor(700, 4).name() == Theme.current().hex("window").lower()
         assert image.pixelColor(700, 60).name() == Theme.current().hex("surface").lower()
         assert image.pixelColor(100, 700).name() == Theme.current().hex("panel").lower()
+
+
+@pytest.mark.rule("G10")
+def test_a_change_of_scheme_dresses_each_widget_once(qtbot, window: MainWindow, archive: Path) -> None:
+    open_small(qtbot, window, archive)
+
+    class Dressed(QObject):
+        def __init__(self) -> None:
+            super().__init__()
+            self.times: Counter[int] = Counter()
+
+        def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+            if event.type() == QEvent.Type.StyleChange:
+                self.times[shiboken6.getCppPointer(watched)[0]] += 1
+            return False
+
+    seen, application = Dressed(), QApplication.instance()
+    assert application is not None
+    application.installEventFilter(seen)
+    window.set_scheme("dark")
+    application.removeEventFilter(seen)
+    assert len(seen.times) > 100
+    assert seen.times.total() < 4 * len(seen.times)  # off, and on again; Qt else once for each of its parents
 
 
 def test_a_window_is_destroyed_without_a_trace(qtbot, preferences: Preferences, archive: Path) -> None:
