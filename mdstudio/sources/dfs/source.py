@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mdstudio.engine.errors import NotFoundError, UsageError
+from mdstudio.engine.errors import NotFoundError, SourceError, UsageError
 from mdstudio.engine.model import Array, Description, Dropped
 from mdstudio.sources.dfs.describe import Described, describe_file, describe_mesh
 from mdstudio.sources.dfs.library import MESH, open_file, reading, require_file, require_library
@@ -93,8 +93,20 @@ class DfsSource:
             with reading(self._path, f"The item '{item}' at time step {step}"):
                 self._open()
                 data = self._file.ReadItemTimeStep(number, step)
-                self._last = (number, step), np.asarray(data.Data)
+            if data is None:
+                raise self._cut_off(number, step, item)
+            self._last = (number, step), np.asarray(data.Data)
         return self._last[1]
+
+    def _cut_off(self, number: int, step: int, item: str) -> SourceError:
+        """For a step that the library does not find, though the header announces it."""
+        part = self._part()
+        with reading(self._path, f"The item '{item}'"):
+            whole = next((s for s in range(step, 0, -1) if self._file.ReadItemTimeStep(number, s - 1) is not None), 0)
+        could = f"the first {whole} of {len(part.description.times)} time steps can be read" if whole else (
+            "none of its time steps can be read")
+        return SourceError(f"The file is damaged: the item '{item}' at time step {step} is not in it; {could}.",
+                           where=self._path, advice="It was cut off or not written to its end; fetch it again.")
 
     def _stored(self, values: Array, delete: float | int | None, target: np.dtype[Any]) -> Array:
         if values.dtype == target or target.kind != "f":

@@ -36,7 +36,7 @@ def time_axis(file: Any, path: str) -> tuple[TimeAxis, list[Dropped]]:
             steps = first + float(axis.TimeStep) * np.arange(count)
         else:
             first = float(getattr(axis, "StartTimeOffset", 0.0))
-            steps = first + np.array([float(file.ReadItemTimeStep(1, step).Time) for step in range(count)])
+            steps = first + np.array([_own_time(file, step, path) for step in range(count)])
         factor = float(axis.ToSeconds(1.0))
     start = np.datetime64(axis.StartDateTime, "us") if calendar else _EPOCH
     microseconds = (start - _EPOCH).astype(np.int64) + np.rint(steps * factor * 1e6).astype(np.int64)
@@ -46,3 +46,11 @@ def time_axis(file: Any, path: str) -> tuple[TimeAxis, list[Dropped]]:
         at = int(np.argmax(np.diff(microseconds) <= 0)) + 1
         raise SourceError(f"The times do not increase: step {at} is not after step {at - 1}.", where=path)
     return TimeAxis(microseconds, "standard"), [] if calendar else [Dropped("time", RELATIVE)]
+
+
+def _own_time(file: Any, step: int, path: str) -> float:
+    data = file.ReadItemTimeStep(1, step)
+    if data is None:
+        raise SourceError(f"The file is damaged: time step {step} is not in it, though its header announces it.",
+                          where=path, advice="It was cut off or not written to its end; fetch it again.")
+    return float(data.Time)
