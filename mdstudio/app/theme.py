@@ -96,7 +96,7 @@ class Theme(QObject):
         self._follow(dark)
         application = QApplication.instance()
         if isinstance(application, QApplication):
-            application.setStyleSheet("")  # Qt dresses a widget anew once for each of its parents while it wears a sheet
+            application.setStyleSheet("")  # while it wears one Qt dresses a widget anew once for each of its parents
             application.setPalette(self._palette())
             application.setStyleSheet(style.sheet(DARK if dark else LIGHT))
         self.changed.emit()

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 
 def write_map(path: str, ending: str, result: MapResult, dataset: Dataset) -> None:
-    """`.npz`: stored, values, x, y, mask; of a mesh `numbers` too. `.csv`: x, y, value, a line a cell; an element or
-    node of a mesh with its number before them, a vector with a column a component. `.nc`: CF or UGRID, as stored.
+    """`.npz`: stored, values, x, y, mask; of a mesh `numbers` too. `.csv`: x, y and "value (unit)", a line a cell;
+    an element or node of a mesh with its number before them, a vector with a column a component. `.nc`: CF or UGRID,
+    as stored.
 
     Elements and nodes of a mesh are numbered as in its source, from 0.
     """
@@ -37,7 +38,8 @@ def write_map(path: str, ending: str, result: MapResult, dataset: Dataset) -> No
 
 
 def write_series(path: str, ending: str, result: SeriesResult, dataset: Dataset) -> None:
-    """`.npz`: time, values, stored, cells. `.csv`: time, then a column a point named "x y"; empty for no data."""
+    """`.npz`: time, values, stored, cells. `.csv`: time, then a column a point named "x y (unit)"; empty
+    for no data."""
     with whole_file(Path(path)) as part:
         if ending == ".npz":
             with part.open("wb") as file:
@@ -86,8 +88,10 @@ def _map_csv(path: Path, result: MapResult, numbers: Mapping[str, Array]) -> Non
 
 
 def _components(name: str, item: Item) -> list[str]:
-    """The name of a column, or those of the components of a vector."""
-    return [name] if item.components == 1 else [f"{name} [{i}]" for i in range(item.components)]
+    """The name of a column, or those of the components of a vector; with the unit where the item has one."""
+    unit = f" ({item.unit})" if item.unit else ""
+    names = [name] if item.components == 1 else [f"{name} [{i}]" for i in range(item.components)]
+    return [name + unit for name in names]
 
 
 def _cell(value: float) -> str:

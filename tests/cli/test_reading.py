@@ -170,7 +170,7 @@ def test_a_rectangle_with_negative_numbers_gives_its_cells_and_what_they_cost(
     assert document["pages_touched"] >= document["pages_decoded"] >= 1
     assert document["bytes_read"] > 0
     rows = list(csv.reader((tmp_path / "m.csv").read_text().splitlines()))
-    assert rows[0] == ["x", "y", "value"]
+    assert rows[0] == ["x", "y", "value (degC)"]
     touched_x = np.flatnonzero((X + 0.25 >= -3) & (X - 0.25 <= 2))
     touched_y = np.flatnonzero((Y + 0.25 >= 51) & (Y - 0.25 <= 54))
     assert len(rows) - 1 == touched_x.size * touched_y.size == document["cells"]
@@ -207,7 +207,7 @@ def test_a_series_is_a_csv_with_time_and_a_column_a_point(
                   "2020-01-01T06", "--to", "#3", "--out", tmp_path / "s.csv")
     assert outcome.status == 0
     rows = list(csv.reader((tmp_path / "s.csv").read_text().splitlines()))
-    assert rows[0] == ["time", "-3.5 52.0", "4.0 58.0"]
+    assert rows[0] == ["time", "-3.5 52.0 (m)", "4.0 58.0 (m)"]
     assert [r[0] for r in rows[1:]] == ["2020-01-01T06:00:00", "2020-01-01T12:00:00", "2020-01-01T18:00:00"]
     expected = stored(source, "level")
     for index, (x, y) in enumerate([(-3.5, 52), (4, 58)]):

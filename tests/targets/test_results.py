@@ -56,7 +56,7 @@ def test_a_map_as_numbers_holds_the_cells_of_the_request(tmp_path: Path, dataset
             assert np.array_equal(found["values"], result.values, equal_nan=True)
         return
     header, *rows = csv.reader(path.read_text().splitlines())
-    assert header == ["x", "y", "value"]
+    assert header == ["x", "y", "value (m)"]
     found = np.array([float(value or "nan") for _, _, value in rows]).reshape(result.values.shape)
     assert np.array_equal(found, result.values, equal_nan=True)
     assert [(float(x), float(y)) for x, y, _ in rows[:31]] == [*((float(c), 0.0) for c in range(30)), (0.0, 1.0)]
@@ -66,7 +66,7 @@ def test_a_series_has_a_line_a_time_and_a_column_a_point(tmp_path: Path, dataset
     result = dataset.series(SeriesRequest("v", ((1.0, 2.0), (5.0, 4.0)), 1))
     write_series(str(tmp_path / "points.csv"), ".csv", result, dataset)
     header, *rows = csv.reader((tmp_path / "points.csv").read_text().splitlines())
-    assert header == ["time", "1.0 2.0", "5.0 4.0"]
+    assert header == ["time", "1.0 2.0 (m)", "5.0 4.0 (m)"]
     assert [row[0] for row in rows] == result.times.texts()
     assert [float(row[1]) for row in rows] == result.values[:, 0].tolist()
     assert [row[2] for row in rows] == [""] * 4
