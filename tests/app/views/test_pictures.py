@@ -170,20 +170,25 @@ def wanted_colours(values: Array, shown: tuple[float, float]) -> Array:
     return np.where(np.isnan(values), np.nan, (colours & 0xFFFFFF).astype(np.float64))
 
 
-def check(case: Case, path: Path, opened: Opened, monkeypatch: pytest.MonkeyPatch) -> tuple[float, int]:
-    """Compare the picture of an imported file with the oracle; the share of pixels that differ, and their number."""
+def check_file(case: Case, path: Path, opened: Opened, monkeypatch: pytest.MonkeyPatch) -> tuple[float, int]:
+    """`check` of a file that xarray reads."""
     xarray = pytest.importorskip("xarray")
+    with xarray.open_dataset(path, decode_times=False) as file:
+        return check(*case.cells(file, case.item), opened, monkeypatch, case.look)
+
+
+def check(held: Array, oracle: Oracle, opened: Opened, monkeypatch: pytest.MonkeyPatch,
+          look: tuple[float, float, float, float] = WHOLE) -> tuple[float, int]:
+    """Compare the picture of an imported file with the oracle; the share of pixels that differ, and their number."""
     monkeypatch.setattr(mesh_items, "LINES_ALPHA", 0.0)
     view = opened.show(MapView, 900, 700)
-    x0, y0, x1, y1 = case.look
+    x0, y0, x1, y1 = look
     if x1 > x0:
         view.plot.box.setRange(xRange=(x0, x1), yRange=(y0, y1), padding=0)
         opened.rest()
-    with xarray.open_dataset(path, decode_times=False) as file:
-        held, oracle = case.cells(file, case.item)
-        assert view.picture.shown == pytest.approx((np.nanmin(held), np.nanmax(held)), rel=1e-6)
-        pixels, drawn = seen(view, opened)
-        wanted = wanted_colours(oracle(pixels), view.picture.shown)
+    assert view.picture.shown == pytest.approx((np.nanmin(held), np.nanmax(held)), rel=1e-6)
+    pixels, drawn = seen(view, opened)
+    wanted = wanted_colours(oracle(pixels), view.picture.shown)
     share = share_that_differs(drawn, wanted)
     assert np.unique(wanted[np.isfinite(wanted)]).size > 20
     assert share <= LARGEST
@@ -206,7 +211,35 @@ def test_a_real_file_is_painted_as_matplotlib_paints_it(tmp_path, reader, qtbot,
     path = SHARED / case.file
     if not path.is_file():
         pytest.skip("the real files are not here")
-    share, count = check(case, path, opened_of(path, case, tmp_path, reader, qtbot), monkeypatch)
+    share, count = check_file(case, path, opened_of(path, case, tmp_path, reader, qtbot), monkeypatch)
+    print(f"{name}: {100 * share:.2f} % of {count} pixels differ")
+
+
+DFSU = {  # file: item, layer from the bottom
+    "FakeLake.dfsu": ("Bathymetry", None), "OresundHD.dfsu": ("Current speed", None),
+    "NorthSea_HD_and_windspeed.dfsu": ("Wind speed", None), "OdenseHD3D.dfsu": ("Temperature", 0),
+    "oresund_sigma_z.dfsu": ("Salinity", 0)}
+
+
+@pytest.mark.rule("G5", "T9")
+@pytest.mark.parametrize("name", DFSU)
+def test_a_dfsu_is_painted_as_matplotlib_paints_what_mikeio_reads(tmp_path, reader, qtbot, name, monkeypatch):
+    mikeio = pytest.importorskip("mikeio", reason="mikeio has no macOS library")
+    path = SHARED / "dfs" / name
+    if not path.is_file():
+        pytest.skip("the real files are not here")
+    item, layer = DFSU[name]
+    array = mikeio.read(path, items=item, time=-1)[0]
+    geometry, values = array.geometry, np.asarray(array.to_numpy(), np.float64)
+    if layer is not None:
+        values, geometry = values[geometry.bottom_elements], geometry.geometry2d
+    widest = max(map(len, geometry.element_table))
+    corners = np.array([[*nodes, *[nodes[-1]] * (widest - len(nodes))] for nodes in geometry.element_table])
+    at = geometry.node_coordinates[corners][..., :2]
+    case = Case(name, item, of_axes("", ""), WHOLE)
+    opened = opened_of(path, case, tmp_path, reader, qtbot)
+    opened.session.select(time=len(opened.session.dataset.metadata.times) - 1)
+    share, count = check(values, lambda pixels: fill_polygons(at, values, pixels), opened, monkeypatch)
     print(f"{name}: {100 * share:.2f} % of {count} pixels differ")
 
 
@@ -293,4 +326,4 @@ def test_a_made_file_is_painted_as_matplotlib_paints_it(tmp_path, reader, qtbot,
     path = tmp_path / "made.nc"
     make().to_netcdf(path)
     case = Case(str(path), "v", cells, WHOLE)
-    check(case, path, opened_of(path, case, tmp_path, reader, qtbot), monkeypatch)
+    check_file(case, path, opened_of(path, case, tmp_path, reader, qtbot), monkeypatch)
