@@ -7,7 +7,7 @@ import numpy as np
 
 from mdstudio.app.plots.mesh_pages import MeshPages
 from mdstudio.app.plots.mesh_raster import MeshWindow
-from mdstudio.app.plots.paint import color
+from mdstudio.app.plots.paint import color, hatch
 from mdstudio.engine.model import Array
 
 LINES_FROM, LINES_FULL, LINES_ALPHA = 4.0, 14.0, 0.34  # pixels an element: where its lines begin to show, and wholly
@@ -16,8 +16,10 @@ _HALO, _LINE = 3, 1  # pixels on either side of the outline of pages
 
 
 def element_pixels(window: MeshWindow, colours: Array) -> Array:
-    """(rows, columns) uint32 premultiplied: the colour of each element, and lines between them where they are large."""
+    """(rows, columns) uint32 premultiplied: the colour of each element, a hatch where it has no data, and lines
+    between them where they are large."""
     pixels = window.spread(colours, 0)
+    hatch(pixels, (pixels == 0) & (window.ids >= 0))
     part = (window.pixels_an_element - LINES_FROM) / (LINES_FULL - LINES_FROM)
     if part > 0:
         alpha = min(part, 1.0) * LINES_ALPHA

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPen
 
@@ -9,6 +10,7 @@ from mdstudio.app.fonts import font as font
 from mdstudio.app.theme import Theme
 from mdstudio.engine.model import Array
 
+_HATCH = 10  # device pixels from line to line of what has no data
 LEFT_WIDTH = 52  # of the value axis of every plot, so that plots beneath each other line up
 
 
@@ -33,6 +35,12 @@ def line(name: str | QColor, width: float = 1.5, *, dashed: bool = False) -> QPe
     if dashed:
         pen.setDashPattern([4, 3])
     return pen
+
+
+def hatch(pixels: Array, where: Array) -> None:
+    """Lines over (rows, columns) uint32 `pixels` where there are cells without data, to tell them from no cells."""
+    i, j = np.ogrid[:pixels.shape[0], :pixels.shape[1]]
+    pixels[where & ((i - j) % _HATCH == 0)] = np.uint32(color("line2").rgba())
 
 
 def argb_image(pixels: Array) -> QImage:

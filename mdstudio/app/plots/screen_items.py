@@ -12,8 +12,10 @@ from PySide6.QtGui import QImage, QPainter, QRegion, QTransform
 
 from mdstudio.app.plots.mesh_items import element_pixels
 from mdstudio.app.plots.mesh_raster import MeshRaster, MeshWindow, Pixels
-from mdstudio.app.plots.paint import argb_image
+from mdstudio.app.plots.paint import argb_image, hatch
 from mdstudio.app.plots.picture import MapPicture
+from mdstudio.app.plots.raster import GridRaster
+from mdstudio.app.theme import Theme
 from mdstudio.engine.model import Array
 
 
@@ -110,6 +112,7 @@ class ScreenItem(pg.GraphicsObject):  # type: ignore[misc]
 
 class MapImageItem(ScreenItem):
     """The cells of a map: smooth while those of a grid are smaller than a pixel, else each pixel shows its own cell.
+    Cells without data are hatched: they are not where no cell is.
 
     The elements under the pixels of a mesh come as a window from a worker thread; until it is there the last one moves
     along, over the picture of the whole mesh.
@@ -136,10 +139,10 @@ class MapImageItem(ScreenItem):
             self._draw_elements(painter, screen, self._picture, self._picture.raster)
             return
         width, height = self._picture.raster.cell_size()
-        if min(abs(width * screen.sx), abs(height * screen.sy)) * screen.ratio < 1.0:
+        smooth = min(abs(width * screen.sx), abs(height * screen.sy)) * screen.ratio < 1.0
+        self._draw_cells(painter, screen, self._picture, self._picture.raster, hatch_only=smooth)
+        if smooth:
             self._draw_smooth(painter, screen, self._picture)
-        else:
-            self._draw_cells(painter, screen, self._picture)
 
     def _draw_smooth(self, painter: QPainter, screen: Screen, picture: MapPicture) -> None:
         whole = screen.rect(*picture.raster.extent)
@@ -158,13 +161,20 @@ class MapImageItem(ScreenItem):
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
         painter.drawImage(target, level, QRectF(left, top, right - left, bottom - top))
 
-    def _draw_cells(self, painter: QPainter, screen: Screen, picture: MapPicture) -> None:
-        assert not isinstance(picture.raster, MeshRaster)
-        key = (screen, id(picture))
+    def _draw_cells(self, painter: QPainter, screen: Screen, picture: MapPicture, raster: GridRaster, *,
+                    hatch_only: bool) -> None:
+        """The colour of the cell under each pixel, or, beneath smooth ones, just the hatch of those without data."""
+        if hatch_only and not picture.numbers.no_data:
+            return
+        key = (screen, id(picture), hatch_only, Theme.current().dark)
         if self._kept is None or self._kept[0] != key:
             _, xs, ys = screen.device_pixels()
-            numbers = picture.raster.cells_at(xs, ys)
+            numbers = raster.cells_at(xs, ys)
             pixels = np.where(numbers >= 0, picture.colours.reshape(-1)[numbers], np.uint32(0))
+            empty = (numbers >= 0) & (pixels == 0)
+            if hatch_only:
+                pixels[:] = 0
+            hatch(pixels, empty)
             self._kept = key, argb_image(pixels)
         target, _, _ = screen.device_pixels()
         painter.drawImage(target, self._kept[1])
@@ -180,6 +190,7 @@ class MapImageItem(ScreenItem):
             painter.setClipRegion(beside)
             self._draw_smooth(painter, screen, picture)
             painter.restore()
-        if self._kept is None:
-            self._kept = None, argb_image(element_pixels(window, picture.colours))
+        key = Theme.current().dark
+        if self._kept is None or self._kept[0] != key:
+            self._kept = key, argb_image(element_pixels(window, picture.colours))
         screen.lay(painter, self._kept[1], window)

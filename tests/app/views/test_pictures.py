@@ -162,7 +162,7 @@ def seen(view: MapView, opened: Opened) -> tuple[Pixels, Array]:
 
 def grounds() -> list[int]:
     """The colours of what has no value."""
-    return [Theme.current().color(name).rgb() & 0xFFFFFF for name in ("sunken",)]
+    return [Theme.current().color(name).rgb() & 0xFFFFFF for name in ("sunken", "line2")]
 
 
 def wanted_colours(values: Array, shown: tuple[float, float]) -> Array:
