@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QPointF, Qt, Signal
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QWidget
 
 from mdstudio.app.formats import number
@@ -14,7 +15,7 @@ from mdstudio.app.plots.frames import Frame
 from mdstudio.app.plots.hud import ExplainNote, Readout
 from mdstudio.app.plots.mesh_pages import MeshPages
 from mdstudio.app.plots.mesh_raster import MeshRaster, MeshWindow
-from mdstudio.app.plots.overlays import ExplainItem, Graticule, Pin, PinsItem, RectangleItem
+from mdstudio.app.plots.overlays import ExplainItem, Graticule, Pin, PinsItem, PolygonItem, RectangleItem
 from mdstudio.app.plots.pages import PageShape
 from mdstudio.app.plots.picture import MapPicture
 from mdstudio.app.plots.screen_items import MapImageItem
@@ -22,23 +23,31 @@ from mdstudio.app.plots.units import unit_text
 from mdstudio.engine.requests import Bbox
 
 VALUE_DIGITS = 6
+CLOSE_WITHIN = 12  # pixels from the first corner of a polygon
+
+Corners = tuple[tuple[float, float], ...]
 
 
 class MapPlot(FieldPlot):
-    """Signals: `value_probed` the value under the pointer (NaN: no data) or None; `rectangle_drawn` a finished bbox."""
+    """Signals: `value_probed` the value under the pointer (NaN: no data) or None; `rectangle_drawn` a finished bbox;
+    `polygon_drawn` the corners of one: clicks set them, Backspace takes the last away, a click on the first one or
+    Enter closes it."""
 
     value_probed = Signal(object)
     rectangle_drawn = Signal(object)
+    polygon_drawn = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("sunken", parent)
         self.setAccessibleName("Map")
         self.picture: MapPicture | None = None
         self.image, self.explain, self.rectangle, self.pins = MapImageItem(), ExplainItem(), RectangleItem(), PinsItem()
-        for item in (self.image, Graticule(self.bottom, self.left), self.explain, self.rectangle, self.pins):
+        self.graticule, self.polygon = Graticule(self.bottom, self.left), PolygonItem()
+        for item in (self.image, self.graticule, self.explain, self.rectangle, self.polygon, self.pins):
             self.box.addItem(item, ignoreBounds=True)
         self.probed.connect(self._show_readout)
         self.dragged.connect(self._drag)
+        self.clicked.connect(self._set_corner)
 
     def set_picture(self, picture: MapPicture, frame: Frame) -> None:
         """Show a finished picture; the view stays where it is for the same grid."""
@@ -59,6 +68,10 @@ class MapPlot(FieldPlot):
 
     def set_bbox(self, bbox: Bbox | None) -> None:
         self.rectangle.set_bbox(bbox)
+
+    def set_polygon(self, corners: Corners) -> None:
+        """Show a closed polygon; () removes it, and one that is being drawn."""
+        self.polygon.set_corners(corners, closed=bool(corners))
 
     def set_explain(self, note: ExplainNote | None, shape: PageShape | MeshPages | None, *,
                     inside: bool = True) -> None:
@@ -108,6 +121,31 @@ class MapPlot(FieldPlot):
             return
         self.hud.set_readout(self.readout(cell))
         self.value_probed.emit(self.picture.value_at(*cell))
+
+    def _set_corner(self, x: float, y: float) -> None:
+        if self.box.tool != "polygon":
+            return
+        corners = () if self.polygon.closed else self.polygon.corners
+        first = self.screen_place(*corners[0]) - self.screen_place(x, y) if corners else QPointF()
+        if len(corners) >= 3 and first.manhattanLength() <= CLOSE_WITHIN:
+            self._close_polygon()
+        else:
+            self.polygon.set_corners((*corners, (x, y)), closed=False)
+
+    def _close_polygon(self) -> None:
+        corners = self.polygon.corners
+        if len(corners) >= 3 and not self.polygon.closed:
+            self.set_polygon(corners)
+            self.polygon_drawn.emit(corners)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        drawing = bool(self.polygon.corners) and not self.polygon.closed
+        if drawing and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not self.probe.marked:
+            self._close_polygon()
+        elif drawing and event.key() == Qt.Key.Key_Backspace:
+            self.polygon.set_corners(self.polygon.corners[:-1], closed=False)
+        else:
+            super().keyPressEvent(event)
 
     def _drag(self, x0: float, y0: float, x1: float, y1: float, finished: bool) -> None:
         bbox = (min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1))

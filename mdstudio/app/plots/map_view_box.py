@@ -10,7 +10,7 @@ from PySide6.QtCore import QRectF, Qt, Signal
 
 from mdstudio.app.plots.raster import Extent
 
-Tool = Literal["pan", "point", "rectangle"]
+Tool = Literal["pan", "point", "rectangle", "polygon"]
 MOST_STRETCH = 12.0
 ZOOM_STEP = 1.5
 

@@ -132,6 +132,31 @@ class RectangleItem(ScreenItem):
             painter.drawRect(QRectF(corner.x() - 3.5, corner.y() - 3.5, 7, 7))
 
 
+class PolygonItem(ScreenItem):
+    """The asked polygon, or the corners of one that is being drawn; exact, not snapped to cells."""
+
+    def __init__(self) -> None:
+        super().__init__(z=25)
+        self.corners: tuple[tuple[float, float], ...] = ()
+        self.closed = False
+
+    def set_corners(self, corners: tuple[tuple[float, float], ...], *, closed: bool) -> None:
+        self.corners, self.closed = corners, closed
+        self.update()
+
+    def draw(self, painter: QPainter, screen: Screen) -> None:
+        places = [screen.point(*corner) for corner in self.corners]
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        for pen in (line(color("halo"), 3.0), line(color("ink"), 1.4)):
+            painter.setPen(pen)
+            painter.drawPolyline([*places, *(places[:1] if self.closed else [])])
+        painter.setPen(line(color("ink"), 1.2))
+        painter.setBrush(color("halo"))
+        for place in places:
+            painter.drawRect(QRectF(place.x() - 3.5, place.y() - 3.5, 7, 7))
+
+
 @dataclass(frozen=True)
 class Pin:
     """A point that was asked for: letter and colour token are the same in the map, the table and the series."""

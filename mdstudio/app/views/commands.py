@@ -23,11 +23,13 @@ def pages_command(location: str, item: str, times: TimeAxis, time: int, layer: i
 
 
 def map_command(location: str, item: str, times: TimeAxis, time: int, layer: int | None, bbox: Bbox | None = None,
-                out: str = "") -> str:
-    """One layer of one item at one time, the whole slice or a rectangle."""
+                polygon: str = "", out: str = "") -> str:
+    """One layer of one item at one time, the whole slice, a rectangle or a polygon in WKT."""
     words = ["mdstudio", "query", "map", redact(location), *_slice(item, times, time, layer)]
     if bbox is not None:
         words.append("--bbox=" + ",".join(_plain(value) for value in bbox))
+    if polygon:
+        words.append(f"--polygon={polygon}")
     return command_text([*words, *([f"--out={out}"] if out else []), "--explain"])
 
 
@@ -44,6 +46,12 @@ def series_command(location: str, item: str, layer: int | None, points: Sequence
 def _slice(item: str, times: TimeAxis, time: int, layer: int | None) -> list[str]:
     words = [f"--item={item}", f"--time={times.text(time) or f'#{time}'}"]
     return [*words, *([] if layer is None else [f"--layer={layer}"])]
+
+
+def polygon_text(corners: Sequence[tuple[float, float]]) -> str:
+    """POLYGON in WKT of the corners of a ring, in turn; "" for none."""
+    ring = ", ".join(f"{_plain(x)} {_plain(y)}" for x, y in (*corners, *corners[:1]))
+    return f"POLYGON (({ring}))" if corners else ""
 
 
 def _plain(value: float) -> str:

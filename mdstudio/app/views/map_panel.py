@@ -50,17 +50,18 @@ class MapPanel(Card):
 
 
 class RectangleSection(QWidget):
-    """Cells, histogram, extremes and mean of exactly the cells that the rectangle touches."""
+    """Cells, histogram, extremes and mean of exactly the cells that the rectangle or polygon touches."""
 
     closed = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.count = Label("", "dense", "text3")
-        close = IconButton("close", "Remove the rectangle", dense=True)
+        close = IconButton("close", "Remove the area", dense=True)
         close.clicked.connect(self.closed)
         head = QHBoxLayout()
-        head.addWidget(Label("Rectangle", "section"))
+        self.title = Label("Rectangle", "section")
+        head.addWidget(self.title)
         head.addWidget(self.count, 1)
         head.addWidget(close)
         self.histogram = HistogramPlot()
@@ -82,6 +83,7 @@ class RectangleSection(QWidget):
 
     def show_read(self, read: RectangleRead, picture: MapPicture | None) -> None:
         numbers = read.numbers
+        self.title.setText("Polygon" if read.result.request.polygon else "Rectangle")
         what = "cell" if picture is None or not isinstance(picture.raster, MeshRaster) else \
             "node" if picture.by_node else "element"
         self.count.setText(formats.plural(numbers.cells, what))

@@ -8,14 +8,14 @@ from PySide6.QtWidgets import QFileDialog, QGridLayout, QHBoxLayout, QSplitter, 
 
 from mdstudio.app.plots.calendar_ticks import time_label
 from mdstudio.app.plots.colour_bar import ColourBar
-from mdstudio.app.plots.map_plot import MapPlot
+from mdstudio.app.plots.map_plot import Corners, MapPlot
 from mdstudio.app.plots.mesh_raster import MeshRaster
 from mdstudio.app.plots.overlays import Pin
 from mdstudio.app.plots.picture import MapPicture, make_picture
 from mdstudio.app.plots.time_bar import TimeBar
 from mdstudio.app.reading import Reader
 from mdstudio.app.session import DatasetSession
-from mdstudio.app.views.commands import map_command, series_command
+from mdstudio.app.views.commands import map_command, polygon_text, series_command
 from mdstudio.app.views.fields import field_of, serve_windows
 from mdstudio.app.views.map_panel import MapPanel
 from mdstudio.app.views.map_tools import TOOLS, MapTools
@@ -41,6 +41,7 @@ class MapView(DatasetView):
         self.picture: MapPicture | None = None
         self.rectangle: RectangleRead | None = None
         self._bbox: Bbox | None = None
+        self._corners: Corners = ()  # of the polygon
         self._asked: MapRequest | None = None
         self._component = self.session.selection.component
         self.tools = MapTools(session)
@@ -89,6 +90,7 @@ class MapView(DatasetView):
         self.time_bar.index_changed.connect(lambda index: self.session.select(time=index))
         self.plot.clicked.connect(self._pin)
         self.plot.rectangle_drawn.connect(self.set_rectangle)
+        self.plot.polygon_drawn.connect(self.set_polygon)
         self.plot.value_probed.connect(self.bar.set_value)
         self.points.changed.connect(self._points_changed)
         self.panel.rectangle_closed.connect(lambda: self.set_rectangle(None))
@@ -118,7 +120,8 @@ class MapView(DatasetView):
         dataset, chosen = self.dataset, self.session.selection
         if dataset is None:
             return ""
-        text = map_command(dataset.location, chosen.item, dataset.metadata.times, chosen.time, chosen.layer, self._bbox)
+        text = map_command(dataset.location, chosen.item, dataset.metadata.times, chosen.time, chosen.layer, self._bbox,
+                           polygon_text(self._corners))
         if self.points.points:
             text += "\n" + series_command(dataset.location, chosen.item, chosen.layer, self.points.places())
         return text
@@ -141,7 +144,7 @@ class MapView(DatasetView):
             self._component = chosen.component
             self.tools.forget_range()
             self._recolour()
-            self.set_rectangle(self._bbox)
+            self._read_area()
         if request == self._asked:
             return
         before = self._asked
@@ -155,21 +158,34 @@ class MapView(DatasetView):
         colouring = self.tools.colouring()
         self.session.submit("slice", lambda progress: read_picture(dataset, request, colouring, progress),
                             self._arrived, self._failed, self._progress)
-        if self._bbox is not None:
-            self.set_rectangle(self._bbox)
+        if self._has_area:
+            self._read_area()
 
     def set_rectangle(self, bbox: Bbox | None) -> None:
-        """Ask for the numbers of a rectangle; None removes it."""
-        self._bbox = bbox
-        self.plot.set_bbox(bbox)
+        """Ask for the numbers of a rectangle, in place of any other area; None removes it."""
+        self._bbox, self._corners = bbox, ()
+        self._read_area()
+
+    def set_polygon(self, corners: Corners) -> None:
+        """Ask for the numbers of a polygon, in place of any other area; () removes it."""
+        self._bbox, self._corners = None, corners
+        self._read_area()
+
+    @property
+    def _has_area(self) -> bool:
+        return self._bbox is not None or bool(self._corners)
+
+    def _read_area(self) -> None:
+        self.plot.set_bbox(self._bbox)
+        self.plot.set_polygon(self._corners)
         dataset, chosen = self.dataset, self.session.selection
-        if bbox is None or dataset is None:
+        if not self._has_area or dataset is None:
             self.session.cancel("rectangle")
             self.rectangle = None
             self.panel.rectangle.hide()
             self._show_explain()
         else:
-            request = MapRequest(chosen.item, chosen.time, chosen.layer, bbox)
+            request = MapRequest(chosen.item, chosen.time, chosen.layer, self._bbox, polygon_text(self._corners))
             self.panel.rectangle.count.setText("reading")
             component = chosen.component
             self.session.submit("rectangle", lambda progress: read_rectangle(dataset, request, component, progress),
@@ -177,7 +193,7 @@ class MapView(DatasetView):
         self.command_changed.emit()
 
     def close_panel(self) -> bool:
-        if self._bbox is None:
+        if not self._has_area and not self.plot.polygon.corners:
             return False
         self.set_rectangle(None)
         return True
@@ -252,7 +268,7 @@ class MapView(DatasetView):
         if isinstance(error, Cancelled):
             self.set_rectangle(None)
         else:
-            self.stack.show_error(error, [("Remove the rectangle", lambda: self._drop_rectangle())])
+            self.stack.show_error(error, [("Remove the area", lambda: self._drop_rectangle())])
 
     def _drop_rectangle(self) -> None:
         self.set_rectangle(None)
@@ -266,7 +282,8 @@ class MapView(DatasetView):
             return
         mesh = isinstance(picture.raster, MeshRaster)
         if self.rectangle is not None:
-            self.plot.set_explain(explain_note("rectangle", self.rectangle.explain), self.rectangle.touched)
+            what = "polygon" if self.rectangle.result.request.polygon else "rectangle"
+            self.plot.set_explain(explain_note(what, self.rectangle.explain), self.rectangle.touched)
             self.panel.pages.show_pages(self.rectangle.explain.pages, mesh=mesh)
         else:
             self.plot.set_explain(explain_note("whole slice", picture.explain, picture.draw_us), picture.touched,
@@ -275,7 +292,7 @@ class MapView(DatasetView):
         self.panel.pages.setVisible(True)
 
     def _pin(self, x: float, y: float) -> None:
-        if self.plot.box.tool == "point" or self.plot.probe.marked:
+        if self.plot.box.tool == "point" or (self.plot.probe.marked and self.plot.box.tool != "polygon"):
             self.points.add(x, y)
 
     def _points_changed(self) -> None:
@@ -344,7 +361,7 @@ class MapView(DatasetView):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         match event.key():
-            case Qt.Key.Key_1 | Qt.Key.Key_2 | Qt.Key.Key_3:
+            case Qt.Key.Key_1 | Qt.Key.Key_2 | Qt.Key.Key_3 | Qt.Key.Key_4:
                 self.tools.set_tool(TOOLS[event.key() - Qt.Key.Key_1])
             case Qt.Key.Key_F:
                 self.tools.full_range()

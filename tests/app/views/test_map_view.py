@@ -10,6 +10,7 @@ from PySide6.QtTest import QTest
 from mdstudio.app import formats
 from mdstudio.app.views.map_view import MapView
 from mdstudio.engine.errors import DamagedDataError
+from mdstudio.engine.requests import MapRequest
 from tests.app.views.made import COLUMNS, ROWS, TIMES, X, Y, arrays
 
 
@@ -273,6 +274,43 @@ def test_a_map_can_be_closed_while_it_reads(opened, qtbot):
 @pytest.mark.parametrize("size", [(844, 582), (1180, 780), (1600, 1000)])
 def test_the_map_fits_its_window(opened, size):
     view = opened.show(MapView, *size)
+    view.set_narrow(size[0] < 1000)  # as the window does
+    view.resize(*size)
     assert (view.width(), view.height()) == size
     assert view.panel.isVisible() == (size[0] >= 980)
     assert view.plot.width() > 300
+
+
+@pytest.mark.rule("G5", "P3")
+def test_a_polygon_is_drawn_corner_by_corner_and_gives_the_numbers_of_exactly_its_cells(view, opened, qtbot):
+    view.tools.explain.setChecked(False)
+    qtbot.keyClick(view.plot, Qt.Key.Key_4)
+    assert view.plot.box.tool == "polygon"
+    corners = [(-1.0, 45.0), (8.0, 44.0), (6.0, 52.0), (20.0, 20.0)]
+    for x, y in corners:
+        view.plot.box.clicked.emit(x, y)
+    qtbot.keyClick(view.plot, Qt.Key.Key_Backspace)
+    assert view.plot.polygon.corners == tuple(corners[:3])
+    assert not view.points.points
+    assert view.rectangle is None
+    view.plot.box.clicked.emit(-1.0, 45.0)  # on the first corner: closed
+    opened.rest()
+    text = "POLYGON ((-1 45, 8 44, 6 52, -1 45))"
+    found = opened.session.dataset.map(MapRequest("t", 0, polygon=text))
+    assert view.rectangle.numbers.cells == np.count_nonzero(found.mask) > 20
+    assert view.panel.rectangle.title.text() == "Polygon"
+    assert f"'--polygon={text}'" in view.command_text()
+    opened.session.select(time=2)
+    opened.rest()
+    assert view.rectangle.result.request == MapRequest("t", 2, polygon=text)
+    view.set_rectangle((0.0, 45.0, 4.0, 50.0))
+    opened.rest()
+    assert (view.plot.polygon.corners, view.panel.rectangle.title.text()) == ((), "Rectangle")
+    assert view.close_panel()
+    for x, y in corners[:3]:
+        view.plot.box.clicked.emit(x, y)
+    qtbot.keyClick(view.plot, Qt.Key.Key_Return)
+    opened.rest()
+    assert view.rectangle.result.request.polygon == text
+    assert view.close_panel()
+    assert view.rectangle is None
