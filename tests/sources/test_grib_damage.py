@@ -196,3 +196,20 @@ def test_index_lines_that_disagree_are_a_warning_and_an_error_in_strict_mode(
     assert (what, counted) == ("index lines", count)
     assert match in reason
     refused_when_strict(path, "index lines that disagree")
+
+
+@pytest.mark.parametrize(("octet", "value"), [(20, 200), (32, 88), (37, 127), (47, 64), (49, 18)])
+def test_numbers_of_complex_packing_that_end_the_process_of_eccodes_never_reach_it(
+        tmp_path: Path, octet: int, value: int) -> None:
+    good = temperature(packing="grid_complex_spatial_differencing")
+    at = 16
+    while good[at + 4] != 5:
+        at += int.from_bytes(good[at:at + 4], "big")
+    assert good[at + 9:at + 11] == b"\0\3"
+    bad = bytearray(good)
+    bad[at + octet - 1] = value
+    path = write(tmp_path / "a.grib2", [bytes(bad), temperature(hour=1)])
+    with open_source([str(path)]) as source:
+        (note,) = [d for d in source.dropped() if d.what == "messages"]
+    assert "sections" in note.reason
+    assert note.count == 1

@@ -177,3 +177,30 @@ def test_editions_1_and_2_of_one_grid_are_one(tmp_path: Path) -> None:
         (description,) = source.descriptions()
         assert [s["format"] for s in description.source] == ["GRIB1+2"]
         assert len(description.items) >= 1
+
+
+@pytest.mark.rule("K1")
+def test_a_rotated_grid_that_is_turned_about_its_own_axis_has_its_places_and_crs(tmp_path: Path) -> None:
+    """By the words of FM 92, with matrices: turned about its own axis, then tilted, then turned about the earth's."""
+    south, east, angle = -39.25, 18.0, 25.0
+    data = message(values_for("rotated_ll"), {**GRIDS["rotated_ll"], "angleOfRotationInDegrees": angle},
+                   grid="rotated_ll")
+    domain, notes = described(write(tmp_path / "a.grib", [data]))
+
+    def about_z(degrees: float) -> Any:
+        c, s = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+        return np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
+
+    tilt = np.radians(90 + south)
+    about_y = np.array([[np.cos(tilt), 0, np.sin(tilt)], [0, 1, 0], [-np.sin(tilt), 0, np.cos(tilt)]])
+    x, y = (np.radians(a) for a in np.meshgrid(domain.x, domain.y))
+    point = np.stack([np.cos(y) * np.cos(x), np.cos(y) * np.sin(x), np.sin(y)])
+    turned = np.einsum("ij,jrc->irc", about_z(east) @ about_y.T @ about_z(angle), point)
+    pole = about_z(east) @ about_y.T @ np.array([0, 0, -1])
+    assert np.allclose([np.degrees(np.arcsin(pole[2])), np.degrees(np.arctan2(pole[1], pole[0]))], [south, east])
+    assert not notes
+    assert np.allclose(domain.latitude, np.degrees(np.arcsin(turned[2])), atol=1e-9)
+    off = domain.longitude - np.degrees(np.arctan2(turned[1], turned[0]))
+    assert np.abs((off + 180) % 360 - 180).max() < 1e-9
+    crs = pyproj.CRS.from_wkt(domain.crs)
+    assert crs.to_cf()["north_pole_grid_longitude"] == -angle

@@ -18,6 +18,7 @@ _SEARCHED = 1 << 20  # bytes looked through at once for the next message
 _BULLETIN = 1024  # bytes that may come before the first message: headings of bulletins
 _LARGE = 0x800000  # GRIB1: the length is in units of 120 bytes
 _OWN_BITMAP, _EARLIER_BITMAP = 0, 254
+_COMPLEX = {2: 47, 3: 49}  # data representation templates, and bytes of their section
 _DATA_HEADER = 256  # bytes of a GRIB1 data section that hold all that is not data
 
 
@@ -250,6 +251,8 @@ def _fields_2(file: BinaryIO, number: int, start: int, length: int) -> Iterator[
                 raise _BrokenError
             current[6] = bitmap
         if section == 7:
+            if 5 in current and not _groups_fit(file, current[5], size):
+                raise _BrokenError
             if not {1, 3, 4, 5, 6} <= set(current):
                 raise _BrokenError
             fields.append(tuple(current[n] for n in sorted(current)))
@@ -265,6 +268,22 @@ def _fields_2(file: BinaryIO, number: int, start: int, length: int) -> Iterator[
             parts[section] = file.read(size) if section < 6 else b"\0\0\0\6\6\xff" if section == 6 else b"\0\0\0\5\7"
         place = Place(number, start, length, count, sections if len(fields) > 1 else ())
         yield Found(place, _message_2(head, b"".join(parts.values())), parts[3])
+
+
+def _groups_fit(file: BinaryIO, packing: tuple[int, int, int], size: int) -> bool:
+    """False where the numbers of complex packing cannot be those of a data section of `size` bytes: ecCodes reads
+    beyond it, or ends the process, where they are too large."""
+    file.seek(packing[1])
+    head = file.read(packing[2])
+    template = int.from_bytes(head[9:11], "big")
+    if template not in _COMPLEX:
+        return True
+    if len(head) < _COMPLEX[template]:
+        return False
+    groups = int.from_bytes(head[31:35], "big")
+    bits = head[19], head[36], head[46]  # of a group's reference, width and length
+    extra = head[48] if template == 3 else 0
+    return max(bits) <= 32 and extra <= 4 and groups * sum(bits) <= 8 * size
 
 
 def _message_2(head: bytes, body: bytes) -> bytes:

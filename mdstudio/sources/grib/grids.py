@@ -18,6 +18,7 @@ from mdstudio.sources.grib.projections import (
     places,
     projection_mapping,
     rotated_mapping,
+    rotation_angle,
 )
 from mdstudio.sources.grib.reduced import reduced_mesh
 from mdstudio.sources.grib.scanning import Scanning
@@ -158,10 +159,15 @@ def _increments(header: Header, x: Array, y: Array) -> tuple[str, ...]:
 
 
 def _rotated(header: Header, kind: str, scanning: Scanning) -> Grid:
-    """With the true longitude and latitude of ecCodes, and a CRS where that says the same."""
+    """With the true longitude and latitude of ecCodes, and a CRS where that says the same. Of a grid that is turned
+    about its own axis both are by the CRS: ecCodes turns it about the axis of the earth instead."""
     x, y = _degrees(header, kind, scanning)
     mapping = rotated_mapping(header)
     crs = crs_text(mapping)
+    if rotation_angle(header):
+        longitude, latitude = places(crs, x, y)
+        return Grid(kind, _domain("rotated", x, y, crs=crs, longitude=longitude, latitude=latitude,
+                                  grid_mapping=mapping), scanning)
     longitude, latitude = _plane(header, scanning)
     off = degrees_off(crs, x, y, longitude, latitude)
     notes: tuple[str, ...] = ()

@@ -26,11 +26,20 @@ def earth(header: Header) -> dict[str, float]:
 
 
 def rotated_mapping(header: Header) -> dict[str, Any]:
-    """The grid mapping of a rotated grid: GRIB names the southern pole, CF the northern one."""
+    """The grid mapping of a rotated grid: GRIB names the southern pole, CF the northern one.
+
+    The angle of rotation turns the grid about its own axis, clockwise seen from its southern pole (FM 92): a point lies
+    as far west in the grid as the grid is turned east.
+    """
     south, longitude = (header.real(f"{k}OfSouthernPoleInDegrees") for k in ("latitude", "longitude"))
     return {"grid_mapping_name": "rotated_latitude_longitude", "grid_north_pole_latitude": -south,
             "grid_north_pole_longitude": longitude % 360 - 180,
-            "north_pole_grid_longitude": header.real("angleOfRotationInDegrees", 0.0), **earth(header)}
+            "north_pole_grid_longitude": 0.0 - rotation_angle(header), **earth(header)}
+
+
+def rotation_angle(header: Header) -> float:
+    """Degrees by which a rotated grid is turned about its own axis."""
+    return header.real("angleOfRotationInDegrees", 0.0)
 
 
 def projection_mapping(header: Header, kind: str) -> dict[str, Any]:
