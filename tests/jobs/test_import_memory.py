@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -111,6 +112,7 @@ def imported(folder: Path, kind: str, storage: str, size: int, side: int = SIDE)
     small = make(folder / "small.nc", kind, 20, 4)
     done = subprocess.run([sys.executable, "-c", IMPORT, str(source), str(small), str(folder), storage], cwd=ROOT,
                           capture_output=True, text=True, check=False)
+    shutil.rmtree(folder)  # gigabytes, which pytest would keep
     assert done.returncode == 0, done.stderr[-2000:]
     figures: dict[str, int] = json.loads(done.stdout)
     assert figures["raw"] == size
