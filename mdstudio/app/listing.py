@@ -9,12 +9,10 @@ from urllib.parse import urlsplit, urlunsplit
 
 from mdstudio.engine.errors import MdError, NotFoundError
 from mdstudio.engine.progress import Progress
+from mdstudio.sources.registry import SOURCE_SUFFIXES
 
 if TYPE_CHECKING:
     from mdstudio.engine.storage.protocol import BlobStorage
-
-SOURCE_SUFFIXES = (".nc", ".nc4", ".cdf", ".netcdf", ".h5", ".hdf5", ".he5", ".sww", ".grib", ".grib1",
-                   ".grib2", ".grb", ".grb1", ".grb2", ".gb1", ".gb2")
 
 EntryKind = Literal["folder", "dataset", "source"]
 
@@ -68,6 +66,8 @@ def probe(location: str) -> EntryKind:
             return "source"
         if not os.path.isdir(path):
             raise NotFoundError("There is nothing here.", where=location, advice="Check the path.")
+    if _is_store(location):
+        return "source"
     storage = _open(location)
     return "dataset" if storage.exists("dataset.json") else "folder"
 
@@ -82,14 +82,23 @@ def list_level(location: str, progress: Progress) -> list[Entry]:
     entries: list[Entry] = []
     for name in sorted(folders, key=str.casefold):
         progress.check()
+        below = join(location, name)
         kind: EntryKind = "dataset" if storage.exists(f"{name}/dataset.json") else "folder"
-        entries.append(Entry(name, join(location, name), kind))
+        entries.append(Entry(name, below, "source" if kind == "folder" and _is_store(below) else kind))
     if not is_remote(location):
         names = sorted((blob.name for blob in blobs), key=str.casefold)
         entries += [Entry(name, join(location, name), "source") for name in names
                     if name.lower().endswith(SOURCE_SUFFIXES)]
     order = {"folder": 1, "dataset": 0, "source": 2}
     return sorted(entries, key=lambda entry: order[entry.kind])
+
+
+def _is_store(location: str) -> bool:
+    """Whether this is the folder of a Zarr store. Cost: a listing of the folder."""
+    from mdstudio.sources.registry import is_source
+
+    path = os.path.expanduser(location)
+    return not is_remote(location) and os.path.isdir(path) and is_source(path)
 
 
 def describe(entries: list[Entry], progress: Progress) -> list[Entry]:

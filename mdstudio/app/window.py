@@ -34,10 +34,11 @@ from mdstudio.app.topbar import TopBar
 from mdstudio.app.widgets import Ground
 from mdstudio.app.widgets.table import chosen_widths
 from mdstudio.engine.errors import Cancelled, MdError
+from mdstudio.sources.registry import SOURCE_SUFFIXES
 
 FRAME = QSize(4, 40)  # what a window manager puts around a window
 NARROW = 1100  # below it the places give way
-_FILES = f"Sources ({' '.join('*' + suffix for suffix in listing.SOURCE_SUFFIXES)});;Any file (*)"
+_FILES = f"Sources ({' '.join('*' + suffix for suffix in SOURCE_SUFFIXES)});;Any file (*)"
 
 
 class MainWindow(QMainWindow):
@@ -373,7 +374,7 @@ class MainWindow(QMainWindow):
 
     def open_dropped(self, locations: Sequence[str]) -> None:
         """Several source files make one import; everything else opens one by one."""
-        sources = [at for at in locations if at.lower().endswith(listing.SOURCE_SUFFIXES) and not listing.is_remote(at)]
+        sources = [at for at in locations if at.lower().endswith(SOURCE_SUFFIXES) and not listing.is_remote(at)]
         if sources:
             self.import_sources(sources)
         for location in locations:

@@ -16,14 +16,16 @@ if TYPE_CHECKING:
 def open_dataset(location: str) -> Dataset:
     """The dataset at a location; a file that was never imported is answered with the command that does."""
     from mdstudio.engine.dataset import Dataset
+    from mdstudio.sources.registry import is_source
 
     try:
         return Dataset.open(location)
     except NotFoundError:
-        if not os.path.isfile(location):
+        if not is_source(location):
             raise
     command = command_text(["mdstudio", "import", location, "DATASET"])
-    raise NotADatasetError("This is a file, no MD dataset.", where=location, advice=f"Make one of it: {command}.")
+    raise NotADatasetError("This is a source of data, no MD dataset.", where=location,
+                           advice=f"Make one of it: {command}.")
 
 
 def open_place(location: str) -> BlobStorage:

@@ -7,7 +7,6 @@ stored page is decoded once, and memory does not depend on the sizes. Values of 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -72,9 +71,9 @@ def _compare(a: Side, original_b: Side, b: Side, progress: Progress) -> dict[str
 def _opened(locations: Sequence[str], grid: str, progress: Progress) -> Iterator[list[Side]]:
     """The sides that a location may stand for: one of a dataset, one a grid of source files."""
     from mdstudio.engine.dataset import Dataset
-    from mdstudio.sources.registry import open_source
+    from mdstudio.sources.registry import is_source, open_source
 
-    if len(locations) == 1 and not os.path.isfile(locations[0]):
+    if len(locations) == 1 and not is_source(locations[0]):
         yield [DatasetSide(Dataset.open(locations[0]), progress)]
         return
     with open_source(locations) as source:

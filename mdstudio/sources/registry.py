@@ -10,6 +10,12 @@ from typing import Any
 from mdstudio.engine.errors import NotFoundError, UnsupportedError, UsageError
 from mdstudio.engine.parameters import parameters, parse_parameters
 from mdstudio.sources.contract import Source
+from mdstudio.sources.md import is_md, open_md
+
+# What a file that can be imported is called; a file that is named itself is recognised by what is in it.
+SOURCE_SUFFIXES = (".nc", ".nc4", ".cdf", ".netcdf", ".h5", ".hdf5", ".he5", ".sww", ".grib", ".grib1",
+                   ".grib2", ".grb", ".grb1", ".grb2", ".gb1", ".gb2", ".dfs0", ".dfs1", ".dfs2", ".dfs3", ".dfsu",
+                   ".mesh", ".zarr", ".zarr.zip")
 
 
 def open_source(locations: Sequence[str], reader_parameters: Mapping[str, Any] | None = None) -> Source:
@@ -21,6 +27,8 @@ def open_source(locations: Sequence[str], reader_parameters: Mapping[str, Any] |
     """
     given = parse_parameters([{"name": n, "value": v} for n, v in (reader_parameters or {}).items()], "reader")
     chosen = {name: given.get(name, parameter.default) for name, parameter in parameters("reader").items()}
+    if len(locations) == 1 and is_md(locations[0]) and not _is_remote_file(locations[0]):
+        return open_md(locations[0], double_as_float=bool(chosen["DoubleAsFloat"]))
     paths = [path for location in locations for path in _paths(location)]
     if not paths:
         raise UsageError("No source is named.")
@@ -35,16 +43,33 @@ def open_source(locations: Sequence[str], reader_parameters: Mapping[str, Any] |
 
     if is_dfs(paths[0]):
         return open_dfs(paths, double_as_float=double_as_float)
+    from mdstudio.sources.zarr import is_zarr, open_zarr
+
+    if is_zarr(paths[0]):
+        return open_zarr(paths, policy, double_as_float=double_as_float)
     from mdstudio.sources.netcdf import open_netcdf
 
     return open_netcdf(paths, policy, double_as_float=double_as_float)
 
 
+def _is_remote_file(location: str) -> bool:
+    return "://" in location and location.partition("?")[0].lower().rstrip("/").endswith(SOURCE_SUFFIXES)
+
+
+def is_source(location: str) -> bool:
+    """Whether a location names something to import that is no dataset: a file, or the folder of a Zarr store."""
+    if os.path.isfile(location):
+        return True
+    from mdstudio.sources.zarr import is_zarr
+
+    return os.path.isdir(location) and not is_md(location) and is_zarr(location)
+
+
 def _paths(location: str) -> list[str]:
     location = os.fspath(location)
     if "://" in location:
-        raise UnsupportedError("Sources are read from files on this computer.", where=location.partition("?")[0],
-                               advice="Copy the file here first.")
+        raise UnsupportedError("Sources are read from files on this computer, of an address only one MD dataset.",
+                               where=location.partition("?")[0], advice="Copy the file here first.")
     if os.path.exists(location) or not glob.has_magic(location):
         return [location]
     found = sorted(p for p in glob.glob(location) if not os.path.isdir(p))

@@ -6,6 +6,7 @@ import gc
 import os
 import struct
 from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +111,8 @@ def plain(error: BaseException) -> str:
 class FilePool:
     """At most `MAX_OPEN_FILES` open files, the one not used for longest closed first; one thread at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, open_file: Callable[[str], Any] = open_dataset) -> None:
+        self._open_file = open_file
         self._open: OrderedDict[str, Any] = OrderedDict()
 
     def get(self, path: str) -> Any:
@@ -118,7 +120,7 @@ class FilePool:
         if path in self._open:
             self._open.move_to_end(path)
             return self._open[path]
-        dataset = open_dataset(path)
+        dataset = self._open_file(path)
         self._open[path] = dataset
         while len(self._open) > MAX_OPEN_FILES:
             self._open.popitem(last=False)[1].close()

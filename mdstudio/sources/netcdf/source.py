@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from mdstudio.sources.netcdf.caching import ChunkCaches, ReadAhead
 from mdstudio.sources.netcdf.companions import describe_files
 from mdstudio.sources.netcdf.describe import Binding
 from mdstudio.sources.netcdf.join import Joined, join
-from mdstudio.sources.netcdf.opening import FilePool, plain
+from mdstudio.sources.netcdf.opening import FilePool, open_dataset, plain
 from mdstudio.sources.netcdf.view import native
 
 
@@ -25,13 +25,15 @@ class NetcdfSource:
         paths: files; several are joined by time.
         policy: `keep-last`, `keep-first` or `fail`, for times that repeat within or between files (case 8).
         double_as_float: float64 items are described and read as float32 (W4).
+        open_file: gives the data set of a path as netCDF4 does; Zarr stores have their own.
     """
 
-    def __init__(self, paths: Sequence[str], policy: str = "keep-last", *, double_as_float: bool = False) -> None:
+    def __init__(self, paths: Sequence[str], policy: str = "keep-last", *, double_as_float: bool = False,
+                 open_file: Callable[[str], Any] = open_dataset) -> None:
         self._paths = list(paths)
         self._policy = policy
         self._double_as_float = double_as_float
-        self._files = FilePool()
+        self._files = FilePool(open_file)
         self._caches = ChunkCaches()
         self._ahead = ReadAhead()
         self._joined: dict[str, Joined] | None = None

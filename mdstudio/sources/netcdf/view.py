@@ -154,9 +154,12 @@ def _walk(group: Any, prefix: str, variables: dict[str, Variable], sizes: dict[s
 
 def _variable(path: str, nc: Any) -> Variable:
     dims = tuple(f"{d.group().path.strip('/')}/{d.name}".strip("/") for d in nc.get_dims())
-    kind, dtype = "", np.dtype("V1")
+    failure = getattr(nc, "failure", "")  # of an array of a Zarr store
+    kind, dtype = f"unreadable ({failure})" if failure else "", np.dtype("V1")
     type_name = type(nc.datatype).__name__
-    if nc.dtype is str:
+    if kind:
+        pass
+    elif nc.dtype is str:
         kind = "text"
     elif type_name in ("VLType", "CompoundType"):
         kind = {"VLType": "ragged", "CompoundType": "compound"}[type_name]
