@@ -6,12 +6,13 @@ timesteps (C6). Blobs come first, `dataset.json` last; whatever ends the import 
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-from mdstudio.engine.errors import AlreadyExistsError, UsageError
+from mdstudio.engine.errors import AlreadyExistsError, MdError, UsageError
 from mdstudio.engine.layout.domain import domain_name, store_domain
 from mdstudio.engine.layout.domain_kinds import check_mesh
 from mdstudio.engine.layout.encoding import Workers
@@ -22,6 +23,7 @@ from mdstudio.engine.model import Description, Dropped, MeshDomain
 from mdstudio.engine.progress import Progress
 from mdstudio.engine.settings import Settings, encode_workers
 from mdstudio.engine.storage import CLAIM_WAIT, BlobStorage
+from mdstudio.engine.writing.journal import Journal
 from mdstudio.engine.writing.new_blobs import NewBlobs
 from mdstudio.engine.writing.saving import save_new
 from mdstudio.engine.writing.series import write_series
@@ -58,6 +60,7 @@ def create_dataset(
     settings: Settings,
     progress: Progress,
     environ: Mapping[str, str],
+    journal: Journal | None = None,
 ) -> WriteSummary:
     """Write a new dataset; `progress` counts slices (one layer of one item at one time).
 
@@ -67,7 +70,7 @@ def create_dataset(
     Raises `AlreadyExistsError` when there is a dataset, `BlobChangedError` when another import is making one here
     (D15), the error of a guard before anything is written, `Cancelled`, and what reader and storage raise; then all
     that was written is taken back. A kill leaves blobs without `dataset.json`: no dataset; the import run again writes
-    them anew.
+    them anew, without those of units that the `journal` knows to be finished.
     """
     started = time.monotonic()
     workers = encode_workers(environ)
@@ -80,47 +83,67 @@ def create_dataset(
     with storage.claimed(CLAIM_WAIT, progress.check):
         if storage.exists(METADATA_BLOB):  # another import has just ended
             raise _exists(storage)
+        if journal is not None:
+            for blob, version in journal.start(progress).items():
+                with contextlib.suppress(MdError):  # it is not as the killed write left it, or gone
+                    storage.delete(blob, if_match=version)
         blobs = NewBlobs(storage, metadata.folders.values(), lambda: not storage.exists(METADATA_BLOB))
         stored_bytes = write_all(storage, metadata, description, reader, progress, workers, blobs,
-                                 lambda whole: save_new(storage, whole))
+                                 lambda whole: save_new(storage, whole), journal)
     return WriteSummary(len(metadata.items), len(metadata.times), description.raw_bytes, stored_bytes,
                         time.monotonic() - started, description.dropped)
 
 
 def write_all(
     storage: BlobStorage, metadata: Metadata, description: Description, reader: SliceReader, progress: Progress,
-    workers: int, blobs: NewBlobs, save: Callable[[Metadata], object],
+    workers: int, blobs: NewBlobs, save: Callable[[Metadata], object], journal: Journal | None = None,
 ) -> int:
     """Write every blob of a dataset, then let `save` store its metadata; the bytes of all data blobs.
 
-    What ends it early takes its blobs back.
+    What ends it early takes its blobs back. The journal is gone at the end, however it comes but by a kill.
     """
     layouts = layouts_of(metadata, description.hints)
     try:
         blobs.domain(metadata.domain_blob, lambda: store_domain(storage, description.domain))
         ordered = in_stored_order(reader, description.domain, description.items, progress)
-        write_units(storage, layouts, list(units_of(layouts[0])), ordered, progress, workers, blobs)
+        write_units(storage, layouts, list(units_of(layouts[0])), ordered, progress, workers, blobs, journal)
         stored_bytes = blobs.verified_bytes()
         progress.check()
+        if journal is not None:
+            journal.check()
         save(replace(metadata, data_size_bytes=stored_bytes))
     except BaseException:
         blobs.take_back()
         raise
+    finally:
+        if journal is not None:
+            journal.forget()
     return stored_bytes
 
 
 def write_units(
     storage: BlobStorage, layouts: Sequence[ItemLayout], units: Sequence[Unit], reader: SliceReader,
-    progress: Progress, workers: int, blobs: NewBlobs,
+    progress: Progress, workers: int, blobs: NewBlobs, journal: Journal | None = None,
 ) -> None:
-    """Write units of all items, in their order; the bytes do not depend on the number of workers (D9)."""
+    """Write units of all items, in their order; the bytes do not depend on the number of workers (D9). What the journal
+    knows to be finished, and is there as it was, is not written again."""
     slices = sum(len(layout.item.layer_ids()) for layout in layouts)
     progress.start(slices * sum(unit.count for unit in units), "slices")
     with ThreadPoolExecutor(STORES, "store") as stores, Workers(workers) as pool:
         session = Session(storage, reader, pool, stores, progress, blobs)
         for unit in units:
             for layout in layouts:
+                if journal is None:
+                    write_unit(session, layout, unit)
+                    continue
+                key = f"{layout.item.name} {unit.start}-{unit.stop}"
+                finished = journal.finished(key)
+                if finished is not None and blobs.adopt(finished):
+                    progress.advance(unit.count * len(layout.item.layer_ids()))
+                    continue
+                count = blobs.written
                 write_unit(session, layout, unit)
+                journal.record(key, blobs.written_since(count))
 
 
 def write_unit(session: Session, layout: ItemLayout, unit: Unit) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -92,19 +93,25 @@ def run_recipe(recipe: Recipe, progress: Progress, environ: Mapping[str, str] | 
     Raises `AlreadyExistsError` for a destination that is a dataset where one is to be made, `NotFoundError` where one
     is to be appended to or updated and is not there, `SourceError`, `UsageError`, `StorageError`, `Cancelled`. A new
     dataset leaves nothing behind then, the other modes the old dataset (an update what it has written of it). A kill
-    leaves no dataset, or the old one, and the same recipe run again completes (W2).
+    leaves no dataset, or the old one, and the same recipe run again completes (W2); a new dataset goes on where the
+    kill came, by its journal. `SourceError` too for a source that changes while a new dataset is made of it.
     """
     from mdstudio.engine.storage import open_storage
+    from mdstudio.jobs.journal import journal_path, source_identity
 
     target = open_storage(recipe.target)
+    if recipe.mode == "create" and target.exists(METADATA_BLOB):
+        with contextlib.suppress(OSError):  # of a run that was killed when all but this was done
+            journal_path(target.location).unlink(missing_ok=True)
     refuse_existing(target, recipe)
+    identities = {path: source_identity(path) for path in recipe.sources}
     with planned(recipe, environ) as (source, plan):
         for note in plan.settings.notes:
             progress.note(note)
         for left in plan.description.dropped:
             progress.note(left.text)
         before = set(source.dropped())  # those of every grid; what reading finds comes on top
-        written = _write(plan, target, Slices(source, plan.description), progress)
+        written = _write(plan, target, Slices(source, plan.description), progress, identities)
         dropped = (*plan.description.dropped, *(d for d in source.dropped() if d not in before))
     return {
         "dataset": target.location,
@@ -117,19 +124,25 @@ def run_recipe(recipe: Recipe, progress: Progress, environ: Mapping[str, str] | 
     }
 
 
-def _write(plan: Plan, target: BlobStorage, reader: SliceReader, progress: Progress) -> WriteSummary:
+def _write(
+    plan: Plan, target: BlobStorage, reader: SliceReader, progress: Progress, identities: dict[str, str | None]
+) -> WriteSummary:
     """Do what the plan's mode says; "replace" makes a dataset where none is."""
     from mdstudio.engine.operations.append import append_times
     from mdstudio.engine.operations.replace import replace_dataset
     from mdstudio.engine.operations.update import update_times
     from mdstudio.engine.writer import create_dataset
+    from mdstudio.jobs.journal import journal_of
 
     mode, description, environ = plan.recipe.mode, plan.description, plan.environ
     if mode in ("append", "update"):
         write = append_times if mode == "append" else update_times
         return write(target, description, reader, plan.given, progress, environ)
-    make = replace_dataset if mode == "replace" and target.exists(METADATA_BLOB) else create_dataset
-    return make(target, dataset_name(plan.recipe.target), description, reader, plan.settings, progress, environ)
+    name = dataset_name(plan.recipe.target)
+    if mode == "replace" and target.exists(METADATA_BLOB):
+        return replace_dataset(target, name, description, reader, plan.settings, progress, environ)
+    journal = journal_of(plan.recipe, target.location, description, plan.settings, identities)
+    return create_dataset(target, name, description, reader, plan.settings, progress, environ, journal)
 
 
 @contextmanager

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
 
 from mdstudio.engine.errors import BlobChangedError, MdError, NotFoundError
 from mdstudio.engine.storage import MUST_NOT_EXIST, BlobProperties, BlobStorage, BlockList, write_resolved
@@ -57,6 +58,24 @@ class NewBlobs:
             self._versions[blob] = version
             self._putting.pop(blob, None)
             self._staging.pop(blob, None)
+
+    @property
+    def written(self) -> int:
+        """How many blobs are written."""
+        return len(self._versions)
+
+    def written_since(self, count: int) -> dict[str, str]:
+        """Blob -> version of what was written after the first `count` blobs."""
+        with self._lock:
+            return dict(islice(self._versions.items(), count, None))
+
+    def adopt(self, versions: Mapping[str, str]) -> bool:
+        """Take blobs that a killed run of this write left for ours; False, and none, where one has not this version."""
+        if any(self._before.get(blob) != version for blob, version in versions.items()):
+            return False
+        with self._lock:
+            self._versions.update(versions)
+        return True
 
     def staging(self, blob: str, block_id: str) -> None:
         """A block of a blob is about to be staged."""
