@@ -40,10 +40,14 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, out: Output) -> int:
     from mdstudio.engine.operations.clean import clean
+    from mdstudio.jobs.journal import forget_journal
 
     storage = open_place(args.location)
     with shown_progress(args, "Cleaning") as progress:
         cleaning = clean(storage, args.apply, progress)
+    if cleaning.applied:  # what a killed import would have gone on with is gone
+        for place in {found.place for found in cleaning.left_overs if found.what == "no dataset"}:
+            forget_journal(storage.child(place).location if place else storage.location)
     with told_to_the_end():
         if out.json:
             out.document({

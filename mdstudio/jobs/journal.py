@@ -7,6 +7,7 @@ import of anything else is not resumed.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -27,6 +28,12 @@ def journal_path(location: str) -> Path:
     from mdstudio.jobs.sample import user_data_folder
 
     return user_data_folder() / "journals" / f"{_digest(location)[:32]}.jsonl"
+
+
+def forget_journal(location: str) -> None:
+    """Remove the journal of a target, if there is one: nothing is to be resumed there."""
+    with contextlib.suppress(OSError):
+        journal_path(location).unlink(missing_ok=True)
 
 
 def source_identity(path: str) -> str | None:

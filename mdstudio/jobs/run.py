@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -97,12 +96,11 @@ def run_recipe(recipe: Recipe, progress: Progress, environ: Mapping[str, str] | 
     kill came, by its journal. `SourceError` too for a source that changes while a new dataset is made of it.
     """
     from mdstudio.engine.storage import open_storage
-    from mdstudio.jobs.journal import journal_path, source_identity
+    from mdstudio.jobs.journal import forget_journal, source_identity
 
     target = open_storage(recipe.target)
     if recipe.mode == "create" and target.exists(METADATA_BLOB):
-        with contextlib.suppress(OSError):  # of a run that was killed when all but this was done
-            journal_path(target.location).unlink(missing_ok=True)
+        forget_journal(target.location)  # of a run that was killed when all but this was done
     refuse_existing(target, recipe)
     identities = {path: source_identity(path) for path in recipe.sources}
     with planned(recipe, environ) as (source, plan):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from mdstudio.cli.main import main
 from mdstudio.engine.errors import AlreadyExistsError, SourceError
 from mdstudio.engine.storage.folder import FolderStorage
 from mdstudio.engine.writing import journal as journals
@@ -147,6 +148,15 @@ def test_a_blob_that_is_not_as_it_was_is_written_again(tmp_path: Path) -> None:
         storage.write(blob.name, b"rubbish")
     run_recipe(recipe, Notes(), {})
     assert content(Path(recipe.target)) == wanted
+
+
+def test_clean_takes_the_journal_with_the_blobs(tmp_path: Path) -> None:
+    recipe = made_recipe(tmp_path, "TimeSeries")
+    killed_late(recipe)
+    assert main(["clean", str(tmp_path), "--quiet"]) == 0
+    assert journal_of(recipe).exists()  # a dry run
+    assert main(["clean", str(tmp_path), "--apply", "--quiet"]) == 0
+    assert not journal_of(recipe).exists()
 
 
 def test_another_recipe_does_not_resume_and_says_so(tmp_path: Path) -> None:
