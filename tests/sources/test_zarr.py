@@ -17,6 +17,8 @@ from mdstudio.engine.errors import MdError, NotFoundError, SourceError, Unsuppor
 from mdstudio.engine.model import Description, require_grid
 from mdstudio.sources.registry import open_source
 from tests.cli.conftest import Run, run
+from tests.sources.netcdf_builders import LAT, LON, add, new_file, numbered, one_item
+from tests.sources.netcdf_meshes import mesh_file
 
 __all__ = ["run"]
 ALL = slice(None)
@@ -93,6 +95,55 @@ def test_a_store_is_what_the_netcdf_of_the_same_data_is(tmp_path: Path, name: st
         assert np.array_equal(require_grid(mine.domain).x, require_grid(other.domain).x)
         assert np.array_equal(require_grid(mine.domain).y, require_grid(other.domain).y)
         assert mine.attributes["title"] == "made by a test"
+
+
+def curvilinear(path: Path) -> Path:
+    x, y = np.meshgrid(np.arange(5.0), np.arange(4.0))
+    with new_file(path) as file:
+        add(file, "lon", ["y", "x"], x, LON)
+        add(file, "lat", ["y", "x"], y + x / 10, LAT)
+        add(file, "v", ["y", "x"], numbered(4, 5), {"coordinates": "lon lat"})
+    return path
+
+
+def projected(path: Path) -> Path:
+    with new_file(path) as file:
+        for name, size in (("x", 5), ("y", 4)):
+            add(file, name, [name], np.arange(size) * 1000.0, {
+                "standard_name": f"projection_{name}_coordinate", "units": "m"})
+        add(file, "crs", [], np.int32(0), {
+            "grid_mapping_name": "lambert_azimuthal_equal_area", "longitude_of_projection_origin": 10.0,
+            "latitude_of_projection_origin": 52.0, "false_easting": 4321000.0, "false_northing": 3210000.0})
+        add(file, "v", ["y", "x"], numbered(4, 5), {"grid_mapping": "crs"})
+    return path
+
+
+OTHERS: dict[str, Callable[[Path], Path]] = {
+    "curvilinear": curvilinear, "mesh": mesh_file, "projected": projected,
+    "unsigned": lambda path: one_item(path, numbered(3, 4, 5, dtype="i1") * 4, {
+        "_Unsigned": "true", "_FillValue": np.int8(-1), "scale_factor": 0.5}),
+}
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("kind", sorted(OTHERS))
+def test_other_conventions_are_read_as_those_of_netcdf(tmp_path: Path, run: Run, kind: str, version: int) -> None:
+    """Of raw values and attributes, which xarray carries over without a look at them."""
+    path = OTHERS[kind](tmp_path / "a.nc")
+    with xr.open_dataset(path, decode_cf=False) as raw:
+        for variable in raw.variables.values():
+            if "_FillValue" not in variable.attrs:
+                variable.encoding["_FillValue"] = None  # xarray would make it NaN
+        raw.to_zarr(tmp_path / "a.zarr", zarr_format=version, consolidated=False)
+    (expected, wanted), = read_all(path)
+    (description, values), = read_all(tmp_path / "a.zarr")
+    assert (description.domain.crs, description.times) == (expected.domain.crs, expected.times)
+    for other in expected.items:
+        item = next(i for i in description.items if i.name == other.name)
+        assert (item.dtype, item.scale, item.no_data) == (other.dtype, other.scale, other.no_data)
+        assert values[item.name].tobytes() == wanted[item.name].tobytes()
+    assert run("import", path, tmp_path / "d", "--quiet").status == 0
+    assert run("compare", tmp_path / "d", tmp_path / "a.zarr").status == 0  # places and all
 
 
 @pytest.mark.parametrize("storage", ["SingleTimestep", "MultiTimestep", "TimeSeries"])
