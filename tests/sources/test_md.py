@@ -111,6 +111,19 @@ def test_onto_itself_and_out_of_nothing_are_refused(tmp_path: Path, run: Run) ->
         open_source([f"file://{tmp_path}/none"])
 
 
+def test_a_dataset_is_replaced_by_itself_in_another_layout(tmp_path: Path, run: Run) -> None:
+    """Its blobs stay until the metadata names those of the new version."""
+    made = kind_of("grid")
+    dataset = make_kind(tmp_path / "a", made, "SingleTimestep")
+    assert run("import", dataset.location, dataset.location, "--replace", "--quiet", "--set",
+               "StorageType=TimeSeries", "--set", "Compression=LZ4").status == 0
+    found = Dataset.open(dataset.location)
+    assert found.metadata.storage.storage_type == "TimeSeries"
+    for item, other in zip(found.metadata.items, dataset.metadata.items, strict=True):
+        assert stored_values(found, item)[0].tobytes() == made.values[other.name][:, 0].tobytes()
+    assert run("check", dataset.location).status == 0
+
+
 @pytest.mark.azure
 @pytest.mark.rule("G1")
 def test_a_dataset_is_copied_out_of_a_container_and_its_secret_stays_out(
