@@ -1,13 +1,10 @@
-"""The table of all real meshes, `mesh_files.csv`: what each file becomes, or why it is refused.
+"""The real meshes: no variable of theirs goes without a word; slices are read in the order of the file.
 
-A change of the source shows as a difference of the table. The new one is written where the failure says; look at it,
-then put it in the place of the old one.
+What each file becomes is kept with that of all others in `shared_files.csv`.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 from typing import Any
 
@@ -15,50 +12,14 @@ import netCDF4
 import numpy as np
 
 from mdstudio.engine.errors import MdError
-from mdstudio.engine.model import Description, MeshDomain
 from mdstudio.sources.registry import open_source
 
-TABLE = Path(__file__).with_name("mesh_files.csv")
-COLUMNS = ("files", "part", "elements", "nodes", "corners", "geographic", "crs", "times", "first", "items", "left_out",
-           "refused")
 BESIDE = {"sst.fesom.1948.nc": "fesom.mesh.diag.nc", "temp.fesom.1948.nc": "fesom.mesh.diag.nc"}  # and without it
 
 
 def runs(folder: Path) -> list[tuple[str, ...]]:
     names = sorted(p.name for p in folder.iterdir() if p.suffix in (".nc", ".sww"))
     return [*((name,) for name in names), *((name, BESIDE[name]) for name in names if name in BESIDE)]
-
-
-def table(folder: Path) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n", restval="")
-    writer.writeheader()
-    for names in runs(folder):
-        try:
-            with open_source([str(folder / name) for name in names]) as source:
-                writer.writerows(row(names, description, folder) for description in source.descriptions())
-        except MdError as error:
-            writer.writerow({"files": " + ".join(names), "refused": str(error).replace(str(folder), "").lstrip("/")})
-    return text.getvalue()
-
-
-def row(names: tuple[str, ...], description: Description, folder: Path) -> dict[str, object]:
-    domain = description.domain
-    assert isinstance(domain, MeshDomain)
-    return {
-        "files": " + ".join(names), "part": description.name, "elements": domain.elements, "nodes": domain.nodes,
-        "corners": domain.element_nodes.shape[1], "geographic": domain.geographic,
-        "crs": domain.crs.split('"')[1] if '"' in domain.crs else domain.crs,
-        "times": len(description.times), "first": description.times.text(0),
-        "items": "; ".join(f"{i.name} {i.dtype} {i.location}" + (
-            f" x{len(i.layers)} {i.layers.meaning}" if i.layers else "") for i in description.items),
-        "left_out": "; ".join(d.text.replace(str(folder) + "/", "") for d in description.dropped)}
-
-
-def test_the_table_of_real_meshes_is_as_it_was(shared_data: Path, tmp_path: Path) -> None:
-    found = table(shared_data / "mesh")
-    (tmp_path / "mesh_files.csv").write_text(found, encoding="utf-8")
-    assert found == TABLE.read_text(encoding="utf-8"), f"the table is now that of {tmp_path / 'mesh_files.csv'}"
 
 
 def test_every_variable_of_a_real_mesh_is_an_item_or_serves_one_or_is_told_to_be_left_out(shared_data: Path) -> None:
