@@ -1,4 +1,4 @@
-"""`mdstudio query map|series DATASET`: a map or time series, as numbers on the screen or in a file."""
+"""`mdstudio query map|series|area|line DATASET`: values as numbers on the screen or in a file."""
 
 from __future__ import annotations
 
@@ -24,36 +24,52 @@ MOST_CELLS = 20  # points whose cells are told
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
-    parser = commands.add_parser("query", help="a map or a time series out of a dataset",
-                                 description="Takes a map or time series out of a dataset.")
-    kinds = parser.add_subparsers(metavar="map|series", required=True, parser_class=type(parser))
+    from mdstudio.cli import query_area, query_line
+
+    parser = commands.add_parser("query", help="a map, a time series, statistics or a transect out of a dataset",
+                                 description="Takes a map, a time series, statistics of an area or a transect\n"
+                                             "out of a dataset.")
+    kinds = parser.add_subparsers(metavar="map|series|area|line", required=True, parser_class=type(parser))
     one = kinds.add_parser("map", parents=[common], help="one layer of one item at one time",
                            description="One layer of one item at one time: the whole slice, or the cells or elements\n"
                                        "that a rectangle or polygon touches.")
-    _common(one)
+    common_options(one)
     one.add_argument("--time", default="#0",
                      help="an ISO 8601 time, or an index: '#0' the first, '#-1' the last (%(default)s)")
-    area = one.add_mutually_exclusive_group()
-    area.add_argument("--bbox", type=bbox, metavar="X0,Y0,X1,Y1",
-                      help="a rectangle in the dataset's coordinates (the whole slice)")
-    area.add_argument("--polygon", type=polygon, metavar="WKT",
-                      help="a POLYGON or MULTIPOLYGON in the dataset's coordinates, as WKT or as @FILE that holds it")
+    area_options(one)
     one.add_argument("--out", metavar="FILE", help=f"write to a file: {', '.join(MAP_FORMATS)}")
     one.set_defaults(run=run_map)
     series = kinds.add_parser("series", parents=[common], help="values at points over time",
                               description="The values of one item at points over time.")
-    _common(series)
+    common_options(series)
     series.add_argument("--point", type=point, action="append", default=[], metavar="X,Y",
                         help="a point in the dataset's coordinates; repeatable")
     series.add_argument("--points", metavar="FILE.csv", help="points in the first two columns of a CSV file")
-    series.add_argument("--from", dest="first", metavar="TIME",
-                        help="first time: ISO 8601 or an index such as '#3' (the dataset's first)")
-    series.add_argument("--to", dest="last", metavar="TIME", help="last time, included (the dataset's last)")
+    time_options(series)
     series.add_argument("--out", metavar="FILE", help=f"write to a file: {', '.join(SERIES_FORMATS)}")
     series.set_defaults(run=run_series)
+    query_area.add_parser(kinds, common)
+    query_line.add_parser(kinds, common)
 
 
-def _common(parser: argparse.ArgumentParser) -> None:
+def area_options(parser: argparse.ArgumentParser) -> None:
+    """`--bbox` or `--polygon`."""
+    area = parser.add_mutually_exclusive_group()
+    area.add_argument("--bbox", type=bbox, metavar="X0,Y0,X1,Y1",
+                      help="a rectangle in the dataset's coordinates (the whole slice)")
+    area.add_argument("--polygon", type=polygon, metavar="WKT",
+                      help="a POLYGON or MULTIPOLYGON in the dataset's coordinates, as WKT, GeoJSON or @FILE of one")
+
+
+def time_options(parser: argparse.ArgumentParser) -> None:
+    """`--from` and `--to`."""
+    parser.add_argument("--from", dest="first", metavar="TIME",
+                        help="first time: ISO 8601 or an index such as '#3' (the dataset's first)")
+    parser.add_argument("--to", dest="last", metavar="TIME", help="last time, included (the dataset's last)")
+
+
+def common_options(parser: argparse.ArgumentParser) -> None:
+    """The dataset, `--item`, `--layer`, `--explain`."""
     parser.add_argument("dataset", metavar="DATASET")
     parser.add_argument("--item", default="#0", help="an item, by name or number, '#1' (%(default)s)")
     parser.add_argument("--layer", help="a layer: an index from 0, or a value with its unit such as 10m (the first)")
@@ -84,9 +100,9 @@ def run_map(args: argparse.Namespace, out: Output) -> int:
         "empty_reason": result.empty_reason, "out": args.out or "",
     }
     if out.json:
-        out.document(document | (_explain(result.explain) if args.explain else {}))
+        out.document(document | (explain_keys(result.explain) if args.explain else {}))
         return 0
-    out.title(f"{item.name}{_time(document['time'])}{_layer(item, document['layer'])}")
+    out.title(f"{item.name}{_time(document['time'])}{layer_text(item, document['layer'])}")
     if result.empty_reason:
         out.text(f"  No cells: {result.empty_reason}")
     what = places(item, dataset.metadata.kind)
@@ -97,7 +113,7 @@ def run_map(args: argparse.Namespace, out: Output) -> int:
         ("Range", f"{number(document['min'])} to {number(document['max'])} {item.unit}, "
                   f"mean {number(document['mean'])}" if finite.size else "no data"),
         ("Written", args.out or ""),
-        *(_explain_facts(result.explain) if args.explain else []),
+        *(explain_facts(result.explain) if args.explain else []),
     ])
     return 0
 
@@ -127,9 +143,9 @@ def run_series(args: argparse.Namespace, out: Output) -> int:
                        for i, (p, cell) in enumerate(zip(points, cells, strict=True))],
             "times": result.times.texts(), "values": result.values, "out": args.out or "",
         }
-        out.document(document | (_explain(result.explain) if args.explain else {}))
+        out.document(document | (explain_keys(result.explain) if args.explain else {}))
         return 0
-    out.title(f"{item.name}{f' [{item.unit}]' if item.unit else ''}{_layer(item, layer)}")
+    out.title(f"{item.name}{f' [{item.unit}]' if item.unit else ''}{layer_text(item, layer)}")
     outside = [f"{p[0]:g},{p[1]:g}" for p, cell in zip(points, cells, strict=True) if cell is None]
     if outside:
         out.text(f"  Outside the {dataset.metadata.kind}: {'; '.join(outside)}")
@@ -141,10 +157,10 @@ def run_series(args: argparse.Namespace, out: Output) -> int:
         out.facts([("Times", f"{len(result.times):,}"), ("Points", f"{len(points):,}"), ("Written", args.out)])
     elif len(outside) < len(points):
         out.table(("Time", *(f">{x:g},{y:g}" for x, y in points)),
-                  [(time or "-", *map(_value, row)) for time, row in zip(result.times.texts(), result.values,
+                  [(time or "-", *map(value_text, row)) for time, row in zip(result.times.texts(), result.values,
                                                                          strict=True)])
     if args.explain:
-        out.facts(_explain_facts(result.explain))
+        out.facts(explain_facts(result.explain))
     return 0
 
 
@@ -157,17 +173,17 @@ def _numbered(cell: list[int]) -> str:
     return f"row {cell[0]}, column {cell[1]}" if len(cell) == 2 else f"number {cell[0]}"
 
 
-def _value(value: Any) -> str:
+def value_text(value: Any) -> str:
     """One value, or the components of a vector."""
     return " ".join(number(float(v)) if np.isfinite(v) else "" for v in np.atleast_1d(value))
 
 
-def _explain(explain: Explain) -> dict[str, int]:
+def explain_keys(explain: Explain) -> dict[str, int]:
     keys = ("pages_touched", "pages_decoded", "requests", "bytes_read", "read_us", "decode_us")
     return {key: int(getattr(explain, key)) for key in keys}
 
 
-def _explain_facts(explain: Explain) -> list[tuple[str, str]]:
+def explain_facts(explain: Explain) -> list[tuple[str, str]]:
     return [
         ("Pages", f"{explain.pages_touched:,} touched, {explain.pages_decoded:,} decoded"),
         ("Read", f"{size(explain.bytes_read)} in {counted(explain.requests, 'request')}, "
@@ -180,5 +196,5 @@ def _time(text: str) -> str:
     return f" at {text}" if text else ""
 
 
-def _layer(item: Any, layer: int | None) -> str:
+def layer_text(item: Any, layer: int | None) -> str:
     return "" if layer is None else f", layer {layer} ({f'{item.layers.values[layer]:g} {item.layers.unit}'.strip()})"

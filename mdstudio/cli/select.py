@@ -76,11 +76,12 @@ def bbox(text: str) -> Bbox:
 
 
 def polygon(text: str) -> str:
-    """WKT of a POLYGON or MULTIPOLYGON, or `@FILE` that holds it; what it says is checked when it is used."""
+    """WKT of a POLYGON or MULTIPOLYGON, GeoJSON of it, or `@FILE` that holds either; what it says is checked when it is
+    used."""
     if not text.strip():
         raise UsageError("The polygon is empty.", advice="Give a POLYGON or MULTIPOLYGON; leave it out to take all.")
     if not text.startswith("@"):
-        return text
+        return _from_geojson(text)
     try:
         found = Path(text[1:]).read_text(encoding="utf-8-sig").strip()
     except FileNotFoundError:
@@ -89,7 +90,41 @@ def polygon(text: str) -> str:
         raise UsageError("The file of the polygon is no text.", where=text[1:]) from None
     if not found:
         raise UsageError("The file of the polygon is empty.", where=text[1:])
-    return found
+    return _from_geojson(found)
+
+
+def _from_geojson(text: str) -> str:
+    """WKT of what GeoJSON holds, several polygons as one MULTIPOLYGON; other text as it is."""
+    if not text.lstrip().startswith("{"):
+        return text
+    import shapely
+    from shapely.errors import ShapelyError
+
+    try:
+        shape = shapely.from_geojson(text)
+    except (ShapelyError, ValueError) as error:
+        raise UsageError(f"This is no GeoJSON: {str(error).splitlines()[0]}.") from None
+    parts = list(shapely.get_parts(shape))
+    if shape.geom_type != "GeometryCollection":
+        return str(shape.wkt)
+    if len(parts) == 1:
+        return str(parts[0].wkt)
+    polygons = [p for part in parts for p in shapely.get_parts(part) if p.geom_type == "Polygon"]
+    return str(shapely.MultiPolygon(polygons).wkt)
+
+
+def line(text: str) -> tuple[tuple[float, float], ...]:
+    """`x,y x,y ...`, a LINESTRING as WKT or GeoJSON, or `@FILE` that holds one of them."""
+    text = polygon(text).strip()
+    if text.upper().startswith("LINESTRING"):
+        import shapely
+        from shapely.errors import ShapelyError
+
+        try:
+            return tuple((x, y) for x, y, *_ in shapely.from_wkt(text).coords)
+        except (ShapelyError, ValueError) as error:
+            raise UsageError(f"This is no LINESTRING: {str(error).splitlines()[0]}.") from None
+    return tuple(point(part) for part in text.split())
 
 
 def point(text: str) -> tuple[float, float]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mdstudio.engine import query
+from mdstudio.engine.area_query import read_area
 from mdstudio.engine.errors import (
     BlobChangedError,
     DamagedDataError,
@@ -24,11 +25,21 @@ from mdstudio.engine.layout.domain import load_domain
 from mdstudio.engine.layout.guards import Guard, guards, require_readable
 from mdstudio.engine.layout.item_layout import ItemLayout, layouts_of
 from mdstudio.engine.layout.metadata import Metadata, load_metadata, most_pages
+from mdstudio.engine.line_query import read_line
 from mdstudio.engine.mesh_query import MeshPlaces, read_mesh_map, read_mesh_series
 from mdstudio.engine.model import Array, Domain, GridDomain, Item, MeshDomain, require_grid
 from mdstudio.engine.page_table import PageDetails, PageTable, page_details, page_table
 from mdstudio.engine.progress import Progress
-from mdstudio.engine.requests import MapRequest, MapResult, SeriesRequest, SeriesResult
+from mdstudio.engine.requests import (
+    AreaRequest,
+    AreaResult,
+    LineRequest,
+    LineResult,
+    MapRequest,
+    MapResult,
+    SeriesRequest,
+    SeriesResult,
+)
 from mdstudio.engine.sizes import Sizes, inspection, read_sizes
 from mdstudio.engine.spatial.grid import GridGeometry
 from mdstudio.engine.storage import BlobStorage, open_storage
@@ -151,6 +162,18 @@ class Dataset:
                 return read_mesh_series(source, self.mesh, request)
             return query.read_series(source, self.geometry, request)
 
+    def area(self, request: AreaRequest, progress: Progress | None = None) -> AreaResult:
+        """Statistics over an area at each time; see `area_query.read_area`."""
+        source = self._source(request.item, progress)
+        with self._reading():
+            return read_area(source, self._places(), request)
+
+    def line(self, request: LineRequest, progress: Progress | None = None) -> LineResult:
+        """Values along a line; see `line_query.read_line`."""
+        source = self._source(request.item, progress)
+        with self._reading():
+            return read_line(source, self._places(), request)
+
     def block(self, item: str, times: slice, layer: int, rows: slice, columns: slice,
               progress: Progress | None = None) -> Array:
         """Stored values of a part of the grid over some times; see `query.read_block`."""
@@ -184,6 +207,9 @@ class Dataset:
     def inspect(self) -> Mapping[str, Any]:
         """Everything on Overview, with exactly the keys of `inspect --json` (design 5a); one listing, no page."""
         return inspection(self.storage, self.metadata, self.guards)
+
+    def _places(self) -> GridGeometry | MeshPlaces:
+        return self.mesh if self.metadata.kind == "mesh" else self.geometry
 
     def _source(self, item: str, progress: Progress | None) -> query.Source:
         return query.Source(self.storage, self.layout(item), progress, self.sleep)

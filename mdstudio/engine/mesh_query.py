@@ -5,6 +5,7 @@ Reads only the pages that the request touches, each once. Any thread; several qu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +27,7 @@ class MeshPlaces:
 
 
 @dataclass(frozen=True)
-class _Wanted:
+class Wanted:
     """What a request means.
 
     Attributes:
@@ -50,7 +51,7 @@ def read_mesh_map(source: Source, places: MeshPlaces, request: MapRequest) -> Ma
     layer, level = layer_number(layout.item, request.layer), asked_layer(layout.item, request.layer)
     moment = time_number(layout, request.time)
     found = places.geometry.select(request.bbox, request.polygon)
-    wanted = _wanted(layout, places, found.elements, level, whole=request.bbox is None and not request.polygon)
+    wanted = wanted_of(layout, places, found.elements, level, whole=request.bbox is None and not request.polygon)
     mask = wanted.columns >= 0
     stored = np.empty(mask.size, layout.format.dtype)
     layout.format.fill(stored)
@@ -67,25 +68,26 @@ def read_mesh_map(source: Source, places: MeshPlaces, request: MapRequest) -> Ma
                      found.empty_reason)
 
 
-def _wanted(layout: ItemLayout, places: MeshPlaces, elements: Array, level: int, whole: bool) -> _Wanted:
+def wanted_of(layout: ItemLayout, places: MeshPlaces, elements: Array, level: int, whole: bool) -> Wanted:
+    """The stored values that elements mean in a layer; `whole`: they are all elements of the mesh."""
     item, order = layout.item, places.order
     nowhere = np.zeros(0, np.int64)
     if item.value_kind == "sigma":
         columns = np.where(order.layer_counts[elements] > level, order.bottoms[elements] + level, -1)
-        return _Wanted(elements, columns, _pages(layout, columns[columns >= 0]))
+        return Wanted(elements, columns, _pages(layout, columns[columns >= 0]))
     if item.value_kind == "zlevel":
         if not elements.size:
-            return _Wanted(nowhere, nowhere, nowhere)
+            return Wanted(nowhere, nowhere, nowhere)
         nodes = places.geometry.nodes_of(elements)
         at, index_pages = order.paged_nodes(elements, nodes)
         layers, offsets = len(item.layers or ()), order.index.offsets
         spans = zip(offsets[index_pages] * layers, offsets[index_pages + 1] * layers, strict=True)
         pages = [np.arange(start // layout.tiles.width, -(-stop // layout.tiles.width)) for start, stop in spans]
-        return _Wanted(nodes, at * layers + level, np.unique(np.concatenate(pages)))
+        return Wanted(nodes, at * layers + level, np.unique(np.concatenate(pages)))
     if item.location == "node":
         nodes = np.arange(places.order.domain.nodes) if whole else places.geometry.nodes_of(elements)
-        return _Wanted(nodes, nodes, _pages(layout, nodes))
-    return _Wanted(elements, elements, _pages(layout, elements))
+        return Wanted(nodes, nodes, _pages(layout, nodes))
+    return Wanted(elements, elements, _pages(layout, elements))
 
 
 def _pages(layout: ItemLayout, columns: Array) -> Array:
@@ -103,21 +105,30 @@ def _positions(layout: ItemLayout, places: MeshPlaces, numbers: Array) -> tuple[
 def read_mesh_series(source: Source, places: MeshPlaces, request: SeriesRequest) -> SeriesResult:
     """The values at points over time: of the element that holds each point, or of the nearest of its nodes. A sigma
     item has none where the element has fewer layers. Errors as `query.read_map`."""
-    layout, order = source.layout, places.order
-    item, level = layout.item, asked_layer(layout.item, request.layer)
+    layout = source.layout
+    level = asked_layer(layout.item, request.layer)
     elements = places.geometry.locate(request.points, request.nearest)
+    numbers, columns = at_points(layout, places, elements, request.points, level)
+    stored_at = np.stack([np.where(columns < 0, -1, 0), columns], axis=1)
+    x, y = _positions(layout, places, numbers)
+    return series_at(source, request, layer_number(layout.item, request.layer), numbers[:, None], stored_at, x, y)
+
+
+def at_points(layout: ItemLayout, places: MeshPlaces, elements: Array, points: Sequence[tuple[float, float]] | Array,
+              level: int) -> tuple[Array, Array]:
+    """(n,) int64 element or node that a point in each element means, and the place of its value in the stored slice; -1
+    for the element -1 and for a layer that is not there."""
+    item, order = layout.item, places.order
     inside = elements >= 0
     numbers, columns = elements, elements.copy()
     if item.value_kind == "sigma":
         held = inside & (order.layer_counts[elements] > level)
         columns = np.where(held, order.bottoms[elements] + level, -1)
     elif item.location == "node" or item.value_kind == "zlevel":
-        numbers = places.geometry.nearest_node(elements, request.points)
+        numbers = places.geometry.nearest_node(elements, points)
         columns = numbers.copy()
         if item.value_kind == "zlevel":
             layers = len(item.layers or ())
             if inside.any():
                 columns[inside] = order.paged_nodes(elements[inside], numbers[inside])[0] * layers + level
-    stored_at = np.stack([np.where(columns < 0, -1, 0), columns], axis=1)
-    x, y = _positions(layout, places, numbers)
-    return series_at(source, request, layer_number(item, request.layer), numbers[:, None], stored_at, x, y)
+    return numbers, columns

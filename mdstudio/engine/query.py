@@ -75,7 +75,7 @@ def series_at(
     """The series of some (point, 2) places, rows and columns of the stored slice, -1 for none; `cells`, `x` and `y` go
     into the result as they are."""
     layout = source.layout
-    times = _times(layout, request)
+    times = time_range(layout, request.start, request.stop)
     stored = np.empty((len(times), len(places)), layout.format.dtype)
     layout.format.fill(stored)
     inside = np.flatnonzero(places[:, 0] >= 0)
@@ -171,10 +171,11 @@ def time_number(layout: ItemLayout, index: int) -> int:
     return index
 
 
-def _times(layout: ItemLayout, request: SeriesRequest) -> range:
+def time_range(layout: ItemLayout, start: int | None, stop: int | None) -> range:
+    """The asked times, None for the ends; `NotFoundError` where they are not there."""
     count = len(layout.times)
-    start = 0 if request.start is None else request.start
-    stop = count if request.stop is None else request.stop
+    start = 0 if start is None else start
+    stop = count if stop is None else stop
     if not 0 <= start <= stop <= count:
         raise NotFoundError(f"There are no times #{start} to #{stop - 1}; the dataset has {count} times from #0.")
     return range(start, stop)

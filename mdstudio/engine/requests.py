@@ -142,6 +142,107 @@ class SeriesResult:
     explain: Explain = field(default_factory=Explain)
 
 
+@dataclass(frozen=True, slots=True)
+class AreaRequest:
+    """Statistics of one item over an area, at each time.
+
+    Attributes:
+        item: name.
+        bbox, polygon: the area, as in `MapRequest`; neither: the whole grid or mesh.
+        layer: as in `MapRequest`.
+        start, stop: time indices, stop excluded; None for the ends.
+    """
+
+    item: str
+    bbox: Bbox | None = None
+    polygon: str = ""
+    layer: int | None = None
+    start: int | None = None
+    stop: int | None = None
+
+
+@dataclass(frozen=True)
+class AreaResult:
+    """Statistics over an area; computed in float64 from the values with data.
+
+    Attributes:
+        times: the axis of the asked range.
+        cells: how many cells, elements or nodes the area touches (P3).
+        count: (time,) int64 how many of them have data. Of a vector one more axis for its components, here and below.
+        minimum, maximum, mean, total: (time,) float64; NaN where `count` is 0 (`total`: 0).
+        deviation: (time,) float64 standard deviation of the population, sqrt(mean((v - mean)^2)).
+        area_mean: (time,) float64 mean weighted by the areas of the cells; NaN where they are unknown (`weights`).
+        weights: what the areas are: "sphere" (longitude and latitude), "plane" (units of the CRS), or "" for nodes.
+        empty_reason: why no cell was found, or that none has data; "" otherwise.
+    """
+
+    request: AreaRequest
+    item: Item
+    times: TimeAxis
+    cells: int
+    count: Array
+    minimum: Array
+    maximum: Array
+    mean: Array
+    total: Array
+    deviation: Array
+    area_mean: Array
+    weights: str = ""
+    explain: Explain = field(default_factory=Explain)
+    empty_reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LineRequest:
+    """The values of one item along a line (a transect), of all layers or of one, at some times.
+
+    Attributes:
+        line: two or more (x, y) corners in the dataset's CRS.
+        layer: index; None for all layers of an item that has layers.
+        start, stop: time indices, stop excluded; None for the ends.
+    """
+
+    item: str
+    line: tuple[tuple[float, float], ...]
+    layer: int | None = None
+    start: int | None = None
+    stop: int | None = None
+
+
+@dataclass(frozen=True)
+class LineResult:
+    """What a line crosses, in the order in which it does: n stretches, each within one cell or outside all.
+
+    A stretch along a shared edge belongs to the first cell in stored order, as a point on it does. The values are those
+    of the cell; of nodes, of the one closest to the middle of the stretch.
+
+    Attributes:
+        times: the axis of the asked range.
+        edges: (n + 1,) float64 distances from the start at which stretches begin and end, ascending.
+        unit: of `edges`: "m" along great circles where x is a longitude, else the unit of x.
+        x, y: (n,) float64 the middles of the stretches.
+        cells: (n, 2) int64 row and column; of a mesh (n, 1) element or node; -1 outside.
+        layers: the layer indices; [-1] of an item without layers.
+        stored, values: (time, layer, n) as in `SeriesResult`; a stretch outside, or a layer that is not there, has the
+            no-data value (or 0) and NaN. Of a vector one more axis for its components.
+        empty_reason: why no cell is crossed; "" otherwise.
+    """
+
+    request: LineRequest
+    item: Item
+    times: TimeAxis
+    edges: Array
+    unit: str
+    x: Array
+    y: Array
+    cells: Array
+    layers: Array
+    stored: Array
+    values: Array
+    explain: Explain = field(default_factory=Explain)
+    empty_reason: str = ""
+
+
 def decode_values(item: Item, stored: Array) -> Array:
     """Stored numbers as float64, scaled, NaN where there is no data: the one definition for map, series and export.
 

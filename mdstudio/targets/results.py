@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from mdstudio.engine.model import Array, Item, MeshDomain
-from mdstudio.engine.requests import MapResult, SeriesResult
+from mdstudio.engine.requests import AreaResult, LineResult, MapResult, SeriesResult
 from mdstudio.targets.files import whole_file
 from mdstudio.targets.map_netcdf import write_map_netcdf
 
@@ -53,6 +53,48 @@ def write_series(path: str, ending: str, result: SeriesResult, dataset: Dataset)
             flat = result.values.reshape(len(result.times), -1)
             for time, row in zip(result.times.texts(), flat.tolist(), strict=True):
                 writer.writerow([time, *map(_cell, row)])
+
+
+def write_area(path: str, ending: str, result: AreaResult) -> None:
+    """`.npz`: time and the statistics by their names. `.csv`: a line a time; of a vector a column a component."""
+    names = ("count", "minimum", "maximum", "mean", "area_mean", "deviation", "total")
+    columns = {name: getattr(result, name) for name in names}
+    with whole_file(Path(path)) as part:
+        if ending == ".npz":
+            with part.open("wb") as file:
+                np.savez_compressed(file, time=np.array(result.times.texts()), **cast(Any, columns))
+            return
+        with part.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(["time", *(head for name in names for head in _components(name, result.item))])
+            flat = np.concatenate([v.reshape(len(result.times), -1) for v in columns.values()], axis=1)
+            for time, row in zip(result.times.texts(), flat.tolist(), strict=True):
+                writer.writerow([time, *map(_cell, row)])
+
+
+def write_line(path: str, ending: str, result: LineResult, dataset: Dataset) -> None:
+    """`.npz`: time, layers, edges, x, y, cells, values, stored. `.csv`: a line a time, layer and stretch: where it
+    begins and ends, its middle, the value; empty for no data."""
+    item = result.item
+    with whole_file(Path(path)) as part:
+        if ending == ".npz":
+            with part.open("wb") as file:
+                np.savez_compressed(file, time=np.array(result.times.texts()), layers=result.layers, edges=result.edges,
+                                    x=result.x, y=result.y, cells=in_source(dataset, item, result.cells),
+                                    values=result.values, stored=result.stored)
+            return
+        heights = [item.layers.values[at] if item.layers else "" for at in result.layers.tolist()]
+        unit = f" ({result.unit})" if result.unit else ""
+        values = result.values.reshape(*result.values.shape[:3], item.components)
+        with part.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(["time", "layer", f"from{unit}", f"to{unit}", "x", "y", *_components("value", item)])
+            places = list(zip(result.edges[:-1].tolist(), result.edges[1:].tolist(), result.x.tolist(),
+                              result.y.tolist(), strict=True))
+            for time, layers in zip(result.times.texts(), values, strict=True):
+                for height, along in zip(heights, layers.tolist(), strict=True):
+                    writer.writerows((time, height, *place, *map(_cell, value))
+                                     for place, value in zip(places, along, strict=True))
 
 
 def _numbers(result: MapResult, dataset: Dataset) -> dict[str, Array]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from mdstudio.engine.model import Array, MeshDomain
 from mdstudio.engine.requests import Bbox
-from mdstudio.engine.spatial.area import empty_reason, envelopes, query_area
+from mdstudio.engine.spatial.area import Area, empty_reason, envelopes, query_area
 from mdstudio.engine.spatial.corners import cell_corners
 from mdstudio.engine.spatial.mesh_index import element_centres, on_pole
 from mdstudio.engine.spatial.nearest import NearestPlace, in_space
@@ -91,6 +91,10 @@ class MeshGeometry:
         area = query_area(bbox, polygon)
         if area is None:
             return MeshSelection(np.arange(self.domain.elements))
+        return self.touched(area)
+
+    def touched(self, area: Area) -> MeshSelection:
+        """The elements whose closed polygon meets a closed area (P3), on a longitude at every whole turn."""
         parts = [np.zeros(0, np.int64)]
         tested = 0
         for place in area.placed(self.wraps, self.extent[0], self.extent[2]):

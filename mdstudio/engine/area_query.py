@@ -1,0 +1,159 @@
+"""Statistics over an area, time by time, in bounded memory: each page that the area touches is decoded once.
+
+Cells are taken page by page and times group by group; the parts are joined as Chan, Golub and LeVeque do, so that no
+sum of squares of large numbers is ever formed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from mdstudio.engine.layout.item_layout import ItemLayout
+from mdstudio.engine.mesh_query import MeshPlaces, wanted_of
+from mdstudio.engine.model import Array
+from mdstudio.engine.query import Source, asked_layer, layer_number, numbers_of, read_over_time, time_range
+from mdstudio.engine.requests import AreaRequest, AreaResult, Explain, decode_values
+from mdstudio.engine.spatial.cell_areas import element_areas, grid_areas
+from mdstudio.engine.spatial.grid import GridGeometry
+
+MOST_VALUES = 1 << 23  # of a part that is decoded at once; one page of one time group is, whatever its size
+_NO_DATA = "none of the cells of the area has data at these times"
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """The stored cells of an area: (n, 2) rows and columns of the slice, their areas, and how many places they are."""
+
+    places: Array
+    areas: Array | None
+    weights: str
+    count: int
+    empty_reason: str
+
+
+@dataclass
+class _Moments:
+    """Statistics of the values seen so far, per time."""
+
+    count: Array
+    minimum: Array
+    maximum: Array
+    mean: Array
+    squares: Array
+    total: Array
+    weight: Array
+    weighted: Array
+
+    def add(self, at: slice, values: Array, areas: Array | None) -> None:
+        """Join (time, cell[, component]) values, NaN where there is no data."""
+        valid = ~np.isnan(values)
+        count = valid.sum(axis=1)
+        total = np.where(valid, values, 0.0).sum(axis=1)
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            mean = np.where(count > 0, total / np.maximum(count, 1), 0.0)
+            squares = np.where(valid, (values - mean[:, None]) ** 2, 0.0).sum(axis=1)
+            both = self.count[at] + count
+            apart = mean - self.mean[at]
+            share = np.where(both > 0, count / np.maximum(both, 1), 0.0)
+            self.squares[at] += squares + apart ** 2 * share * self.count[at]
+            self.mean[at] += apart * share
+        self.count[at] = both
+        self.total[at] += total
+        self.minimum[at] = np.fmin(self.minimum[at], np.where(valid, values, np.inf).min(axis=1))
+        self.maximum[at] = np.fmax(self.maximum[at], np.where(valid, values, -np.inf).max(axis=1))
+        if areas is not None:
+            weights = np.where(valid, areas.reshape(1, -1, *(1,) * (values.ndim - 2)), 0.0)
+            self.weight[at] += weights.sum(axis=1)
+            self.weighted[at] += np.where(valid, values * weights, 0.0).sum(axis=1)
+
+
+def read_area(source: Source, geometry: GridGeometry | MeshPlaces, request: AreaRequest) -> AreaResult:
+    """The statistics of the cells that a rectangle or polygon touches, at each time; errors as `query.read_map`.
+
+    Cost: every page that holds one of the cells, at every time, once; memory: `MOST_VALUES` values and their stored
+    pages. Infinite values count as values.
+    """
+    layout = source.layout
+    layer = layer_number(layout.item, request.layer)
+    level = asked_layer(layout.item, request.layer)
+    times = time_range(layout, request.start, request.stop)
+    cells = (_cells_of_mesh(layout, geometry, request, level) if isinstance(geometry, MeshPlaces)
+             else _cells_of_grid(geometry, request))
+    shape = (len(times),) if layout.item.components == 1 else (len(times), layout.item.components)
+    moments = _Moments(np.zeros(shape, np.int64), np.full(shape, np.inf), np.full(shape, -np.inf),
+                       *(np.zeros(shape) for _ in range(5)))
+    tally = source.tally()
+    for part, cell_part in _parts(layout, times, cells.places):
+        found = read_over_time(tally, layout, layer, part, cells.places[cell_part])
+        values = decode_values(layout.item, numbers_of(found))
+        areas = None if cells.areas is None else cells.areas[cell_part]
+        moments.add(slice(part.start - times.start, part.stop - times.start), values, areas)
+    return _result(request, layout, times, cells, moments, tally.explain())
+
+
+def _cells_of_grid(geometry: GridGeometry, request: AreaRequest) -> _Cells:
+    found = geometry.select(request.bbox, request.polygon)
+    row, column = np.nonzero(found.mask)
+    rows, columns = found.rows[row], found.columns[column]
+    areas, weights = grid_areas(geometry, rows, columns)
+    return _Cells(np.stack([rows, columns], axis=1), areas, weights, rows.size, found.empty_reason)
+
+
+def _cells_of_mesh(layout: ItemLayout, places: MeshPlaces, request: AreaRequest, level: int) -> _Cells:
+    found = places.geometry.select(request.bbox, request.polygon)
+    wanted = wanted_of(layout, places, found.elements, level, whole=request.bbox is None and not request.polygon)
+    there = wanted.columns >= 0
+    columns = wanted.columns[there]
+    stored = np.stack([np.zeros_like(columns), columns], axis=1)
+    if layout.item.location == "node" or layout.item.value_kind == "zlevel":
+        return _Cells(stored, None, "", wanted.numbers.size, found.empty_reason)
+    areas, weights = element_areas(places.geometry, wanted.numbers[there])
+    return _Cells(stored, areas, weights, wanted.numbers.size, found.empty_reason)
+
+
+def _parts(layout: ItemLayout, times: range, places: Array) -> Iterator[tuple[range, Array]]:
+    """Times of whole groups x cells of whole pages, at most `MOST_VALUES` together where a page allows it."""
+    if not len(places) or not len(times):
+        return
+    pages = layout.tiles.pages_at(places[:, 0], places[:, 1])
+    order = np.argsort(pages, kind="stable")
+    ends = np.flatnonzero(np.diff(pages[order])) + 1
+    group = layout.group_size if layout.stored_as == "TimeSeries" else 1
+    most_cells = max(1, MOST_VALUES // group)
+    start = 0
+    for stop in _ends(ends, len(places), most_cells):
+        cell_part = order[start:stop]
+        steps = max(1, MOST_VALUES // (group * cell_part.size)) * group
+        first = times.start
+        while first < times.stop:
+            last = min(times.stop, (first // group) * group + steps)
+            yield range(first, last), cell_part
+            first = last
+        start = stop
+
+
+def _ends(page_ends: Array, count: int, most: int) -> Iterator[int]:
+    """Where the parts of the cells end: after as many pages as `most` cells allow, at least one."""
+    start, last = 0, 0
+    for end in [*page_ends.tolist(), count]:
+        if end - start > most and last > start:
+            yield last
+            start = last
+        last = end
+    yield count
+
+
+def _result(request: AreaRequest, layout: ItemLayout, times: range, cells: _Cells, moments: _Moments, explain: Explain
+            ) -> AreaResult:
+    seen = moments.count > 0
+    with np.errstate(invalid="ignore", divide="ignore"):
+        deviation = np.sqrt(moments.squares / moments.count)
+        area_mean = moments.weighted / moments.weight
+    reason = cells.empty_reason or ("" if seen.any() or not len(times) else _NO_DATA)
+    minimum, maximum, mean, deviation, area_mean = (
+        np.where(seen, part, np.nan) for part in (moments.minimum, moments.maximum, moments.mean, deviation, area_mean))
+    return AreaResult(request, layout.item, layout.times[times.start:times.stop], cells.count, moments.count, minimum,
+                      maximum, mean, moments.total, deviation, area_mean, cells.weights, explain, reason)
