@@ -290,3 +290,30 @@ def test_means_are_weighted_by_the_areas_of_the_cells(tmp_path: Path) -> None:
     nodes = make_kind(tmp_path / "n", kind_of("mesh-nodes"), "SingleTimestep").area(AreaRequest("v"))
     assert nodes.weights == ""
     assert np.isnan(nodes.area_mean).all()
+
+
+@pytest.mark.rule("P2")
+@pytest.mark.parametrize(("kind", "layout"), ALL)
+def test_many_points_at_once_are_as_one_by_one_and_each_page_is_read_once(
+        datasets: dict[tuple[str, str], Dataset], kind: str, layout: str) -> None:
+    dataset = datasets[kind, layout]
+    x0, y0, x1, y1 = extent(dataset)
+    random = np.random.default_rng(5)
+    places = np.stack([random.uniform(x0 - 1, x1 + 1, 2000), random.uniform(y0 - 1, y1 + 1, 2000)], axis=1)
+    places[100:200] = places[:100]  # points that fall together
+    points = tuple(map(tuple, places.tolist()))
+    item = dataset.metadata.items[0]
+    layer = 1 if item.layers else None
+    many = dataset.series(SeriesRequest(item.name, points, layer, nearest=True))
+    check_pages(many.explain)
+    inside = dataset.series(SeriesRequest(item.name, points, layer))
+    assert (inside.cells >= 0).all(axis=1).any()
+    assert (inside.cells < 0).all(axis=1).any()
+    assert (many.cells >= 0).all()
+    held = (inside.cells >= 0).all(axis=1)
+    assert np.array_equal(many.cells[held], inside.cells[held])
+    for at in [*range(0, 2000, 173), 150]:
+        one = dataset.series(SeriesRequest(item.name, points[at:at + 1], layer, nearest=True))
+        assert one.stored[:, 0].tobytes() == many.stored[:, at].tobytes()
+        assert np.array_equal(one.values[:, 0], many.values[:, at], equal_nan=True)
+        assert one.cells[0].tolist() == many.cells[at].tolist()

@@ -270,6 +270,24 @@ def test_what_is_no_store_says_what_it_is(tmp_path: Path) -> None:
         read_all(path)
 
 
+def test_a_place_at_0_is_a_place_though_unwritten_chunks_hold_0(tmp_path: Path) -> None:
+    """Version 2: 0 is what zarr-python writes as fill value of its own accord."""
+    across, along = np.meshgrid(np.arange(-2.0, 3), np.arange(-1.0, 3))
+    data = xr.Dataset({"v": (("j", "i"), np.ones((4, 5), np.float32), {"coordinates": "lon lat"})},
+                      {"lon": (("j", "i"), across, {"units": "degrees_east"}),
+                       "lat": (("j", "i"), along, {"units": "degrees_north"})})
+    path = to_zarr(data, tmp_path / "a.zarr", 2)
+    for name in ("lon", "lat", "v"):
+        _change(path / name / ".zarray", lambda d: d.update(fill_value=0.0))
+    (description, _), = read_all(path)
+    domain = require_grid(description.domain)
+    assert domain.longitude is not None
+    assert domain.latitude is not None
+    assert np.array_equal(domain.longitude, across)
+    assert np.array_equal(domain.latitude, along)
+    assert description.items[0].no_data == 0
+
+
 def test_a_zip_file_can_be_deleted_after_reading(tmp_path: Path) -> None:
     path = zipped(to_zarr(dataset(), tmp_path / "a.zarr", 2))
     read_all(path)

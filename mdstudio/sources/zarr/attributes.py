@@ -16,6 +16,7 @@ _OF_THE_STORE = ("_ARRAY_DIMENSIONS", "_nczarr_array", "_nczarr_attr", "_nczarr_
                  "_NCZARR_ARRAY", "_NCZARR_ATTR", "_NCZARR_GROUP", "_NCZARR_SUPERBLOCK", "_NCProperties",
                  "_Netcdf4Dimid", "_Netcdf4Coordinates")
 _SPECIAL = {"NaN": np.nan, "Infinity": np.inf, "-Infinity": -np.inf}
+_DIRECTED = ("degree_north", "degree_east", "degree_n", "degree_e", "degreen", "degreee")
 _TYPED = ("_FillValue", "missing_value", "valid_min", "valid_max", "valid_range", "flag_values", "flag_masks")
 
 
@@ -29,10 +30,17 @@ def plain_attributes(node: Node, dtype: np.dtype[Any] | None = None) -> dict[str
     found = {name: _plain(value, dtype if name in _TYPED else None) for name, value in node.attributes.items()
              if name not in _OF_THE_STORE and not isinstance(value, dict)}
     fill = node.document.get("fill_value")
-    coordinate = node.attributes.get("_ARRAY_DIMENSIONS") == [node.name]
+    coordinate = node.attributes.get("_ARRAY_DIMENSIONS") == [node.name] or _is_place(node.attributes)
     if node.version == 2 and fill is not None and not coordinate and dtype is not None and dtype.kind in "iuf":
         found.setdefault("_FillValue", _plain(fill, dtype))
     return {name: value for name, value in found.items() if value is not None}
+
+
+def _is_place(attributes: Mapping[str, Any]) -> bool:
+    """Whether an array of any rank holds coordinates: longitudes and latitudes of a curvilinear grid, say."""
+    return str(attributes.get("units", "")).lower().startswith("degree") and (
+        attributes.get("standard_name") in ("longitude", "latitude", "grid_longitude", "grid_latitude")
+        or str(attributes.get("units")).lower().replace("s_", "_") in _DIRECTED)
 
 
 def _plain(value: Any, dtype: np.dtype[Any] | None) -> Any:
