@@ -42,7 +42,7 @@ def stored_type(variable: Variable) -> np.dtype[Any]:
 
 
 def encoding_of(variable: Variable, double_as_float: bool) -> tuple[Encoding, list[Dropped]]:
-    """The encoding, and notes on attributes that say what the stored type cannot hold.
+    """The encoding, and notes: on attributes that say what the stored type cannot hold, on several missing markers.
 
     With `double_as_float` a float64 variable is described as float32, its codes and limits rounded alike (W4).
     """
@@ -58,6 +58,9 @@ def encoding_of(variable: Variable, double_as_float: bool) -> tuple[Encoding, li
                 notes.append(Dropped(variable.path, f"{name} {value} cannot occur in {stored.name} values"))
             elif not any(_same(code, c) for c in codes):
                 codes.append(code)
+    if len(codes) > 1:
+        listed = ", ".join(f"{code:g}" if isinstance(code, float) else str(code) for code in codes)
+        notes.append(Dropped(variable.path, f"several values mean no data, {listed}: each is kept and shown as such"))
     low, high = _valid(variable, stored, target, scale, offset)
     return Encoding(
         target.name, codes[0] if codes else None, tuple(codes[1:]), low, high,
