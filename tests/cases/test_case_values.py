@@ -1,4 +1,4 @@
-"""Cases of other people's issue trackers: what the numbers of a file mean (1 to 6). Each on a small file of our own."""
+"""The kinds behind cases 1 to 6 of other people's issue trackers: what the numbers of a file mean."""
 
 from __future__ import annotations
 

@@ -83,7 +83,8 @@ def grid_domain(place: Place, columns: tuple[int, float], rows: tuple[int, float
                                "dhi_latitude": place.origin[1], "dhi_orientation": place.orientation}
     if place.local:
         facts = {"x_unit": "m", "y_unit": "m", "grid_mapping": mapping}
-        return GridDomain("projected", x + step_x / 2, y + step_y / 2, **facts)  # type: ignore[arg-type]
+        east, north = place.origin  # local as well: nearly always 0
+        return GridDomain("projected", x + east + step_x / 2, y + north + step_y / 2, **facts)  # type: ignore[arg-type]
     with reading(path, "The projection"):
         cartography = Cartography.CreateGeoOrigin(place.text, *place.origin, place.orientation)
         east, north = (float(v) for v in cartography.Geo2Proj(*place.origin))
