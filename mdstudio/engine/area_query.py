@@ -86,7 +86,9 @@ def read_area(source: Source, geometry: GridGeometry | MeshPlaces, request: Area
     moments = _Moments(np.zeros(shape, np.int64), np.full(shape, np.inf), np.full(shape, -np.inf),
                        *(np.zeros(shape) for _ in range(5)))
     tally = source.tally()
-    for part, cell_part in _parts(layout, times, cells.places):
+    parts = list(_parts(layout, times, cells.places))
+    tally.start(sum(_units(layout, part, cells.places[cell_part]) for part, cell_part in parts), "groups")
+    for part, cell_part in parts:
         found = read_over_time(tally, layout, layer, part, cells.places[cell_part])
         values = decode_values(layout.item, numbers_of(found))
         areas = None if cells.areas is None else cells.areas[cell_part]
@@ -133,6 +135,13 @@ def _parts(layout: ItemLayout, times: range, places: Array) -> Iterator[tuple[ra
             yield range(first, last), cell_part
             first = last
         start = stop
+
+
+def _units(layout: ItemLayout, times: range, places: Array) -> int:
+    """How many steps of progress the reading of a part makes."""
+    groups = -(-times.stop // layout.group_size) - times.start // layout.group_size
+    pages = np.unique(layout.tiles.pages_at(places[:, 0], places[:, 1])).size if layout.stored_as == "TimeSeries" else 1
+    return groups * pages
 
 
 def _ends(page_ends: Array, count: int, most: int) -> Iterator[int]:

@@ -42,7 +42,8 @@ class PageRef:
 class Explain:
     """What a query cost: pages touched and decoded (length-0 pages are touched, not decoded), requests, bytes, time.
 
-    `wait_us` is the time spent waiting for the storage, `decode_us` in codecs, both summed over threads.
+    `pages` names the first 65 536 of them. `wait_us` is the time spent waiting for the storage, `decode_us` in codecs,
+    both summed over threads.
     """
 
     pages_touched: int = 0

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from mdstudio.engine.dataset import Dataset
 from mdstudio.engine.errors import UsageError
 from mdstudio.engine.model import Description, GridDomain, Item, MeshDomain
+from mdstudio.engine.progress import Progress
 from mdstudio.engine.requests import AreaRequest, Explain, LineRequest, MapRequest, SeriesRequest
 from mdstudio.engine.spatial.grid import GridGeometry
 from mdstudio.engine.spatial.line import EARTH, Stretches, grid_stretches, mesh_stretches
@@ -317,3 +318,22 @@ def test_many_points_at_once_are_as_one_by_one_and_each_page_is_read_once(
         assert one.stored[:, 0].tobytes() == many.stored[:, at].tobytes()
         assert np.array_equal(one.values[:, 0], many.values[:, at], equal_nan=True)
         assert one.cells[0].tolist() == many.cells[at].tolist()
+
+
+@pytest.mark.parametrize("layout", ["SingleTimestep", "MultiTimestep", "TimeSeries"])
+def test_progress_of_an_area_in_parts_goes_forward_to_its_end(
+        datasets: dict[tuple[str, str], Dataset], layout: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mdstudio.engine.area_query.MOST_VALUES", 1)
+    monkeypatch.setattr("mdstudio.engine.reading.tally.MOST_PAGES", 2)
+    seen: list[tuple[int, int]] = []
+
+    class Shown(Progress):
+        def report(self) -> None:
+            seen.append((self.done, self.total))
+
+    progress = Shown()
+    found = datasets["grid", layout].area(AreaRequest("v"), progress)
+    assert len({total for _, total in seen}) == 1
+    assert seen == sorted(seen)
+    assert progress.done == progress.total
+    assert len(found.explain.pages) == 2 < found.explain.pages_touched

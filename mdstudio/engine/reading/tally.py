@@ -13,6 +13,7 @@ from mdstudio.engine.reading.threads import DECODERS
 from mdstudio.engine.requests import Explain, PageRef
 from mdstudio.engine.storage import BlobStorage, CountingStorage
 
+MOST_PAGES = 1 << 16  # that are named one by one; all are counted
 _processors = threading.BoundedSemaphore(DECODERS)
 
 
@@ -25,13 +26,15 @@ class Tally:
         self._progress = progress
         self._lock = threading.Lock()
         self._pages: list[PageRef] = []
-        self._decoded = 0
+        self._touched = self._decoded = 0
+        self._started = False
         self._decode_ns = 0
 
     def start(self, total: int, unit: str) -> None:
-        """Begin to count what the caller waits for."""
-        if self._progress is not None:
+        """Begin to count what the caller waits for; of a query in several parts the first call says how much in all."""
+        if self._progress is not None and not self._started:
             self._progress.start(total, unit)
+        self._started = True
 
     def advance(self) -> None:
         """Count one unit of it."""
@@ -58,7 +61,8 @@ class Tally:
     def pages(self, refs: list[PageRef]) -> None:
         """Count pages that were touched, and decoded where they have a length."""
         with self._lock:
-            self._pages.extend(refs)
+            self._pages.extend(refs[:MOST_PAGES - len(self._pages)])
+            self._touched += len(refs)
             self._decoded += sum(1 for ref in refs if ref.length)
 
     def explain(self) -> Explain:
@@ -66,5 +70,5 @@ class Tally:
         counts = self.storage.snapshot()
         with self._lock:
             return Explain(
-                len(self._pages), self._decoded, counts.requests, counts.bytes_read, counts.wait_ns // 1000,
+                self._touched, self._decoded, counts.requests, counts.bytes_read, counts.wait_ns // 1000,
                 self._decode_ns // 1000, tuple(self._pages))
