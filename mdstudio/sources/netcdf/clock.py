@@ -160,11 +160,11 @@ def ordered(clock: Clock, policy: str, path: str) -> tuple[TimeAxis, Array, list
         at = int(np.flatnonzero(steps < 0)[0])
         earlier, later = (format_time(int(times[i]), clock.calendar) for i in (at + 1, at))
         raise NotOnAGridError(f"time axis '{clock.name}' runs backwards: step #{at + 1} ({earlier}) is before "
-                              f"step #{at} ({later})")
+                              f"step #{at} ({later})", advice="Correct the times, or split the runs into files.")
     repeats = int((steps == 0).sum())
     if repeats and repeats == steps.size and repeats > 1:
         raise NotOnAGridError(f"time axis '{clock.name}' says {format_time(int(times[0]), clock.calendar)} for all "
-                         f"{times.size} steps")
+                              f"{times.size} steps", advice="Correct the times in a copy of the file.")
     if repeats and policy == "fail":
         at = int(np.flatnonzero(steps == 0)[0])
         raise SourceError(f"Time axis '{clock.name}' repeats {format_time(int(times[at]), clock.calendar)} "

@@ -16,6 +16,7 @@ from mdstudio.sources.netcdf.attributes import json_attributes, text, units
 from mdstudio.sources.netcdf.clock import Clock, clock_of, ordered, time_dims
 from mdstudio.sources.netcdf.encoding import encoding_of, stored_type
 from mdstudio.sources.netcdf.grids import domain_of, same_domain
+from mdstudio.sources.netcdf.hdf5 import FILTER_ADVICE
 from mdstudio.sources.netcdf.hints import hints_of
 from mdstudio.sources.netcdf.horizontal import Horizontal, NotOnAGridError, horizontal_of
 from mdstudio.sources.netcdf.layers import layer_axis, split
@@ -77,12 +78,13 @@ class _Refused:
     elsewhere: bool = False
     largest: str = ""
     largest_size: int = -1
+    advice: str = ""
 
     def add(self, name: str, error: NotOnAGridError, size: int = 0) -> None:
         self.by_reason.setdefault(str(error), []).append(name)
         self.elsewhere |= isinstance(error, MeshElsewhereError)
         if not error.quiet and size > self.largest_size:
-            self.largest_size = size
+            self.largest_size, self.advice = size, error.advice
             self.largest = f"'{name}' is {error}" if str(error).startswith(("on ", "not on ")) else f"'{name}': {error}"
 
     def dropped(self) -> list[Dropped]:
@@ -316,6 +318,8 @@ def _others(view: FileView, meshes: list[Mesh]) -> list[Dropped]:
             if variable.dims and any(variable in view.listed(v, "bounds") and role_of(v) == "time"
                                      for v in view.variables.values()):
                 kinds.setdefault("bounds of times are not kept", []).append(variable.path)
+        elif variable.failure:
+            kinds.setdefault(f"cannot be read: {variable.failure}", []).append(variable.path)
         elif variable.kind:
             kinds.setdefault(f"{variable.kind} values", []).append(variable.path)
         elif not variable.dims and not is_mapping(variable) and role_of(variable) not in ("time", "x", "y"):
@@ -350,16 +354,23 @@ def _nothing(view: FileView, meshes: list[Mesh], refused: _Refused, error: NotOn
     """Why nothing of the file can be imported."""
     if error is not None:
         text_ = str(error)
-        return SourceError(text_[0].upper() + text_[1:] + ".", where=view.path)
+        return SourceError(text_[0].upper() + text_[1:] + ".", where=view.path, advice=error.advice)
+    unreadable = next((v for v in view.variables.values() if v.failure), None)
     if refused.largest:
         reason = f"The file has no gridded variable: {refused.largest}."
         if refused.elsewhere:
             return NoMeshError(reason, where=view.path, advice="Name the file that has the mesh beside it.")
-        return SourceError(reason, where=view.path)
+        also = "" if unreadable is None else f" '{unreadable.path}' cannot be read: {unreadable.failure}."
+        return SourceError(reason + also, where=view.path, advice=refused.advice)
+    if unreadable is not None:
+        return SourceError(f"The file has no gridded variable that can be read: '{unreadable.path}' is "
+                           f"{unreadable.failure}.", where=view.path,
+                           advice=FILTER_ADVICE if "HDF5" in unreadable.failure else "")
     if meshes:
         return SourceError(f"The file holds a mesh ({_listing([m.name for m in meshes], 4)}) and no values on it.",
-                            where=view.path)
+                           where=view.path, advice="Name the files of its values beside it.")
     numeric = [v.path for v in view.variables.values() if not v.kind]
     have = f"it has {_listing(numeric)} only" if numeric else (
         "it has no variable of numbers" if view.variables else "it has no variables")
-    return SourceError(f"The file has no gridded variable: {have}.", where=view.path)
+    return SourceError(f"The file has no gridded variable: {have}.", where=view.path,
+                       advice="Values over rows and columns, or on a mesh, can be imported.")

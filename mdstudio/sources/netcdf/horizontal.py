@@ -7,13 +7,17 @@ from dataclasses import dataclass
 from mdstudio.sources.netcdf.roles import X_ROLES, Y_ROLES, Role, name_role, role_of
 from mdstudio.sources.netcdf.view import FileView, Variable
 
+_NO_COORDINATES = ("Add the coordinates of rows and columns (longitude and latitude, or x and y), with xarray for "
+                   "instance, and import the file with them.")
+
 
 class NotOnAGridError(Exception):
-    """Why a variable is not on a grid that can be imported; `quiet` where it is no data."""
+    """Why a variable is not on a grid that can be imported; `quiet` where it is no data, `advice` what to do."""
 
-    def __init__(self, reason: str, *, quiet: bool = False) -> None:
+    def __init__(self, reason: str, *, quiet: bool = False, advice: str = "") -> None:
         super().__init__(reason)
         self.quiet = quiet
+        self.advice = advice
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,8 @@ def _two_dimensional(view: FileView, variable: Variable, dims: list[str],
         extra = [d for d in coordinate.dims if d not in time_dims]
         if len(extra) > 2 and role_of(coordinate) in ("longitude", "latitude"):
             raise NotOnAGridError(f"its coordinate '{coordinate.path}' varies over more than rows and columns "
-                             f"({', '.join(coordinate.dims)}): several grids in one variable are not supported")
+                             f"({', '.join(coordinate.dims)}): several grids in one variable are not supported",
+                                  advice="Write each grid (of a cubed sphere each face) into a file of its own.")
     if longitudes or latitudes:
         return None
     rest = [v for v in view.variables.values() if not v.kind and v.path not in view.helpers]
@@ -131,7 +136,7 @@ def _one_dimensional(view: FileView, variable: Variable, dims: list[str]) -> Hor
     if not columns or not rows:
         _refuse_unstructured(view, variable, dims)
         raise NotOnAGridError(f"not on a grid: no coordinates for two of its dimensions ({', '.join(variable.dims)})"
-                         + _absent(view, variable))
+                              + _absent(view, variable), advice=_NO_COORDINATES)
     (x_dim, x), (y_dim, y) = columns[-1], rows[-1]
     return Horizontal(x_dim, y_dim, x, y, None, None)
 

@@ -97,9 +97,20 @@ def open_dataset(path: str) -> Any:
     except UnicodeError:
         reason = NOT_UTF_8
     except (OSError, RuntimeError, ValueError) as error:
-        reason = f"The file is damaged or truncated: {plain(error)}."
+        reason = plain(error)
     gc.collect()  # a half-made Dataset refers to itself and keeps the file open until it is collected
-    raise SourceError(reason, where=path)
+    if reason == NOT_UTF_8:
+        raise SourceError(reason, where=path)
+    if _is_classic(path):
+        raise SourceError(f"The file is damaged or truncated: {reason}.", where=path, advice="Get the file again.")
+    from mdstudio.sources.netcdf.hdf5 import cannot_open
+
+    raise cannot_open(path, reason)
+
+
+def _is_classic(path: str) -> bool:
+    with open(path, "rb") as file:
+        return file.read(4) in _CLASSIC
 
 
 def plain(error: BaseException) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from mdstudio.engine.errors import SourceError
 from mdstudio.engine.model import Array
 from mdstudio.sources.netcdf.attributes import names_in, number, text
+from mdstudio.sources.netcdf.hdf5 import filters_missing
 from mdstudio.sources.netcdf.opening import NOT_UTF_8, plain
 
 
@@ -20,7 +21,7 @@ class Variable:
     """One variable.
 
     `dims` are names unique in the file: `time`, `group/time`. `kind` is "" for numbers, else what it is ("text",
-    "compound", ...). `nc` is usable while the file is open.
+    "compound", ...), "unreadable" where `failure` says why. `nc` is usable while the file is open.
     """
 
     path: str
@@ -30,6 +31,7 @@ class Variable:
     attributes: Mapping[str, Any]
     kind: str
     nc: Any = field(repr=False, compare=False)
+    failure: str = ""
 
     @property
     def name(self) -> str:
@@ -136,6 +138,9 @@ def view_file(path: str, dataset: Any) -> FileView:
     sizes: dict[str, int] = {}
     try:
         _walk(dataset, "", variables, sizes)
+        if str(dataset.data_model).startswith("NETCDF4"):
+            for name, failure in filters_missing(path, dataset).items():
+                variables[name] = replace(variables[name], kind="unreadable", failure=failure)
         return FileView(path, str(dataset.data_model), variables, sizes, _attributes(dataset))
     except UnicodeError:
         raise SourceError(NOT_UTF_8, where=path) from None
@@ -155,7 +160,7 @@ def _walk(group: Any, prefix: str, variables: dict[str, Variable], sizes: dict[s
 def _variable(path: str, nc: Any) -> Variable:
     dims = tuple(f"{d.group().path.strip('/')}/{d.name}".strip("/") for d in nc.get_dims())
     failure = getattr(nc, "failure", "")  # of an array of a Zarr store
-    kind, dtype = f"unreadable ({failure})" if failure else "", np.dtype("V1")
+    kind, dtype = "unreadable" if failure else "", np.dtype("V1")
     type_name = type(nc.datatype).__name__
     if kind:
         pass
@@ -166,7 +171,7 @@ def _variable(path: str, nc: Any) -> Variable:
     else:
         dtype = np.dtype(nc.dtype).newbyteorder("=")
         kind = "" if dtype.kind in "iuf" else {"S": "text", "U": "text", "c": "complex"}.get(dtype.kind, "other")
-    return Variable(path, dims, tuple(int(n) for n in nc.shape), dtype, _attributes(nc), kind, nc)
+    return Variable(path, dims, tuple(int(n) for n in nc.shape), dtype, _attributes(nc), kind, nc, failure)
 
 
 def _attributes(nc: Any) -> dict[str, Any]:
