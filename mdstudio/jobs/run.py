@@ -98,6 +98,7 @@ def run_recipe(recipe: Recipe, progress: Progress, environ: Mapping[str, str] | 
     from mdstudio.engine.storage import open_storage
     from mdstudio.jobs.journal import forget_journal, source_identity
 
+    check_parameters(recipe)
     target = open_storage(recipe.target)
     if recipe.mode == "create" and target.exists(METADATA_BLOB):
         forget_journal(target.location)  # of a run that was killed when all but this was done
@@ -150,14 +151,13 @@ def planned(recipe: Recipe, environ: Mapping[str, str] | None = None) -> Iterato
     An append or update that would be refused is refused here.
     """
     from mdstudio.engine.layout.metadata import load_metadata
-    from mdstudio.engine.parameters import parse_parameters
     from mdstudio.engine.storage import open_storage
     from mdstudio.sources.registry import open_source
 
     environ = dict(os.environ if environ is None else environ)
     if recipe.workers is not None:
         environ["MD_ENCODE_WORKERS"] = str(recipe.workers)
-    given = parse_parameters(parameter_list(recipe.writer_parameters), "writer")
+    given = check_parameters(recipe)
     target = open_storage(recipe.target)
     stored = load_metadata(target)[0] if recipe.mode in ("append", "update") else None
     with open_source(recipe.sources, recipe.reader_parameters) as source:
@@ -187,6 +187,17 @@ def _plan(
         description, _ = check_update(target, stored, description, given)
     settings = Settings(stored.storage, (), dict.fromkeys(parameters("writer"), "dataset"))
     return Plan(recipe, description, settings, environ, given)
+
+
+def check_parameters(recipe: Recipe) -> dict[str, Value]:
+    """The writer parameters that are given, in their types; those of the reader are checked too.
+
+    Raises `UsageError`, with the nearest known name for one that there is not. Nothing is read for it.
+    """
+    from mdstudio.engine.parameters import parse_parameters
+
+    parse_parameters(parameter_list(recipe.reader_parameters), "reader")
+    return parse_parameters(parameter_list(recipe.writer_parameters), "writer")
 
 
 def refuse_existing(target: BlobStorage, recipe: Recipe) -> None:

@@ -43,8 +43,8 @@ def export_netcdf(dataset: Dataset, path: str, items: Sequence[str] = (), start:
     """Write items (all for none named) at the times [start, stop) to a new NetCDF-4 file; `progress` counts bytes.
 
     A failed or cancelled export leaves no file, a killed one a hidden `.part` file beside the name. Raises the error of
-    a guard that forbids reading, `AlreadyExistsError` where a file has the name, `NotFoundError` for an item, and what
-    reading raises.
+    a guard that forbids reading, `AlreadyExistsError` where a file has the name, `NotFoundError` for an item, what
+    reading raises and what `whole_file` says of a disk.
     """
     import netCDF4
 
@@ -59,13 +59,13 @@ def export_netcdf(dataset: Dataset, path: str, items: Sequence[str] = (), start:
     if Path(path).exists():
         raise AlreadyExistsError("There is a file of this name already.", where=path,
                                  advice="Remove it, or choose another name.")
-    with whole_file(Path(path)) as part:
-        try:
+    try:
+        with whole_file(Path(path)) as part:
             with netCDF4.Dataset(part, "x", format="NETCDF4") as file:
                 _write(file, dataset, chosen, start, stop, progress)
-        except (OSError, RuntimeError) as error:  # of the library, or of the disk through it
-            raise MdError(f"The file could not be written: {error}.", where=path) from error
-        size = part.stat().st_size
+            size = part.stat().st_size
+    except (OSError, RuntimeError) as error:  # of the library; those of the disk have their own
+        raise MdError(f"The file could not be written: {error}.", where=path) from error
     return Exported(tuple(item.name for item in chosen), stop - start, size, time.monotonic() - started)
 
 

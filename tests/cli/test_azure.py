@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mdstudio.engine.storage import open_storage
 from tests.azurite import ACCOUNT, Azurite
 from tests.cli.conftest import Run
 from tests.cli.sources import write_waves
@@ -45,3 +46,23 @@ def test_a_sas_address_works_and_is_never_shown(azurite: Azurite, tmp_path: Path
         said.append(outcome.status)
         assert "sig=" not in outcome.out + outcome.err
     assert said == [0, 0, 0, 1, 0, 10, 10]
+
+
+@pytest.mark.parametrize("mode", ["", "--append", "--replace"])
+def test_a_sas_that_may_not_write_is_told_and_changes_nothing(
+    mode: str, azurite: Azurite, tmp_path: Path, run: Run
+) -> None:
+    container = azurite.new_container()
+    address = f"{azurite.endpoint}/{container}/waves"
+    source = write_waves(tmp_path / "a.nc", times=(36, 42) if mode == "--append" else (0, 6))
+    writing, reading = (f"{address}?{azurite.container_sas(container, p)}" for p in ("racwdl", "rl"))
+    if mode:
+        assert run("import", write_waves(tmp_path / "old.nc"), writing, "--quiet").status == 0
+    before = {b.name: b for b in open_storage(writing).list_blobs()}
+    refused = run("import", source, reading, *([mode] if mode else []))
+    assert (refused.status, refused.out) == (11, "")
+    assert refused.err.startswith(f"mdstudio: {address}")
+    assert "permission" in refused.err
+    assert "sig=" not in refused.err
+    assert refused.err.count("\n") == 1
+    assert {b.name: b for b in open_storage(writing).list_blobs()} == before
