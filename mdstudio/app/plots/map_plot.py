@@ -15,7 +15,7 @@ from mdstudio.app.plots.frames import Frame
 from mdstudio.app.plots.hud import ExplainNote, Readout
 from mdstudio.app.plots.mesh_pages import MeshPages
 from mdstudio.app.plots.mesh_raster import MeshRaster, MeshWindow
-from mdstudio.app.plots.overlays import ExplainItem, Graticule, Pin, PinsItem, PolygonItem, RectangleItem
+from mdstudio.app.plots.overlays import ExplainItem, Graticule, PathItem, Pin, PinsItem, RectangleItem
 from mdstudio.app.plots.pages import PageShape
 from mdstudio.app.plots.picture import MapPicture
 from mdstudio.app.plots.screen_items import MapImageItem
@@ -30,24 +30,27 @@ Corners = tuple[tuple[float, float], ...]
 
 class MapPlot(FieldPlot):
     """Signals: `value_probed` the value under the pointer (NaN: no data) or None; `rectangle_drawn` a finished bbox;
-    `polygon_drawn` the corners of one: clicks set them, Backspace takes the last away, a click on the first one or
-    Enter closes it."""
+    `polygon_drawn` and `line_drawn` the corners of one: clicks set them, Backspace takes the last away, Enter or a
+    double click ends it, and a click on the first one a polygon."""
 
     value_probed = Signal(object)
     rectangle_drawn = Signal(object)
     polygon_drawn = Signal(object)
+    line_drawn = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("sunken", parent)
         self.setAccessibleName("Map")
         self.picture: MapPicture | None = None
         self.image, self.explain, self.rectangle, self.pins = MapImageItem(), ExplainItem(), RectangleItem(), PinsItem()
-        self.graticule, self.polygon = Graticule(self.bottom, self.left), PolygonItem()
-        for item in (self.image, self.graticule, self.explain, self.rectangle, self.polygon, self.pins):
+        self.graticule = Graticule(self.bottom, self.left)
+        self.polygon, self.line = PathItem(ring=True), PathItem(ring=False)
+        for item in (self.image, self.graticule, self.explain, self.rectangle, self.polygon, self.line, self.pins):
             self.box.addItem(item, ignoreBounds=True)
         self.probed.connect(self._show_readout)
         self.dragged.connect(self._drag)
         self.clicked.connect(self._set_corner)
+        self.box.ended.connect(self._end_path)
 
     def set_picture(self, picture: MapPicture, frame: Frame) -> None:
         """Show a finished picture; the view stays where it is for the same grid."""
@@ -72,6 +75,10 @@ class MapPlot(FieldPlot):
     def set_polygon(self, corners: Corners) -> None:
         """Show a closed polygon; () removes it, and one that is being drawn."""
         self.polygon.set_corners(corners, closed=bool(corners))
+
+    def set_line(self, corners: Corners) -> None:
+        """Show a finished line; () removes it, and one that is being drawn."""
+        self.line.set_corners(corners, closed=bool(corners))
 
     def set_explain(self, note: ExplainNote | None, shape: PageShape | MeshPages | None, *,
                     inside: bool = True) -> None:
@@ -122,28 +129,36 @@ class MapPlot(FieldPlot):
         self.hud.set_readout(self.readout(cell))
         self.value_probed.emit(self.picture.value_at(*cell))
 
-    def _set_corner(self, x: float, y: float) -> None:
-        if self.box.tool != "polygon":
-            return
-        corners = () if self.polygon.closed else self.polygon.corners
-        first = self.screen_place(*corners[0]) - self.screen_place(x, y) if corners else QPointF()
-        if len(corners) >= 3 and first.manhattanLength() <= CLOSE_WITHIN:
-            self._close_polygon()
-        else:
-            self.polygon.set_corners((*corners, (x, y)), closed=False)
+    @property
+    def _path(self) -> PathItem | None:
+        """What the tool draws corner by corner."""
+        return {"polygon": self.polygon, "transect": self.line}.get(self.box.tool)
 
-    def _close_polygon(self) -> None:
-        corners = self.polygon.corners
-        if len(corners) >= 3 and not self.polygon.closed:
-            self.set_polygon(corners)
-            self.polygon_drawn.emit(corners)
+    def _set_corner(self, x: float, y: float) -> None:
+        path = self._path
+        if path is None:
+            return
+        corners = () if path.closed else path.corners
+        first = self.screen_place(*corners[0]) - self.screen_place(x, y) if corners else QPointF()
+        ends = first.manhattanLength() <= CLOSE_WITHIN if path.ring else (x, y) == (corners or (None,))[-1]
+        if ends and len(corners) >= path.least:  # by the keyboard a line ends where the last corner is set again
+            self._end_path()
+        else:
+            path.set_corners((*corners, (x, y)), closed=False)
+
+    def _end_path(self) -> None:
+        path = self._path
+        if path is not None and not path.closed and len(path.corners) >= path.least:
+            path.set_corners(path.corners, closed=True)
+            (self.polygon_drawn if path.ring else self.line_drawn).emit(path.corners)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        drawing = bool(self.polygon.corners) and not self.polygon.closed
+        path = self._path
+        drawing = path is not None and path.drawing
         if drawing and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not self.probe.marked:
-            self._close_polygon()
-        elif drawing and event.key() == Qt.Key.Key_Backspace:
-            self.polygon.set_corners(self.polygon.corners[:-1], closed=False)
+            self._end_path()
+        elif path is not None and drawing and event.key() == Qt.Key.Key_Backspace:
+            path.set_corners(path.corners[:-1], closed=False)
         else:
             super().keyPressEvent(event)
 

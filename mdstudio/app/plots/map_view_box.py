@@ -10,15 +10,17 @@ from PySide6.QtCore import QRectF, Qt, Signal
 
 from mdstudio.app.plots.raster import Extent
 
-Tool = Literal["pan", "point", "rectangle", "polygon"]
+Tool = Literal["pan", "point", "rectangle", "polygon", "transect"]
 MOST_STRETCH = 12.0
 ZOOM_STEP = 1.5
 
 
 class MapViewBox(pg.ViewBox):  # type: ignore[misc]
-    """Signals: `clicked` (x, y) in data places; `dragged` (x0, y0, x1, y1, finished) of the rectangle tool."""
+    """Signals: `clicked` (x, y) in data places; `ended` by a double click what is drawn corner by corner, after the
+    `clicked` of its first half; `dragged` (x0, y0, x1, y1, finished) of the rectangle tool."""
 
     clicked = Signal(float, float)
+    ended = Signal()
     dragged = Signal(float, float, float, float, bool)
 
     def __init__(self) -> None:
@@ -89,5 +91,8 @@ class MapViewBox(pg.ViewBox):  # type: ignore[misc]
     def mouseClickEvent(self, ev: Any) -> None:
         if ev.button() == Qt.MouseButton.LeftButton:
             ev.accept()
+            if ev.double() and self.tool in ("polygon", "transect"):
+                self.ended.emit()
+                return
             at = self.mapToView(ev.pos())
             self.clicked.emit(at.x(), at.y())

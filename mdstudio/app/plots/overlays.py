@@ -1,4 +1,4 @@
-"""What lies over a map: graticule, touched pages, pins, the rectangle, the probe. Main thread only."""
+"""What lies over a map: graticule, touched pages, pins, the rectangle, paths, the probe. Main thread only."""
 
 from __future__ import annotations
 
@@ -132,16 +132,32 @@ class RectangleItem(ScreenItem):
             painter.drawRect(QRectF(corner.x() - 3.5, corner.y() - 3.5, 7, 7))
 
 
-class PolygonItem(ScreenItem):
-    """The asked polygon, or the corners of one that is being drawn; exact, not snapped to cells."""
+class PathItem(ScreenItem):
+    """An asked polygon (a `ring`) or line, or the corners of one that is being drawn; exact, not snapped to cells."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, ring: bool) -> None:
         super().__init__(z=25)
+        self.ring = ring
         self.corners: tuple[tuple[float, float], ...] = ()
-        self.closed = False
+        self.closed = False  # or ended: it is not being drawn any more
+        self._mark: tuple[float, float] | None = None
+
+    @property
+    def least(self) -> int:
+        """As many corners as one needs."""
+        return 3 if self.ring else 2
+
+    @property
+    def drawing(self) -> bool:
+        return bool(self.corners) and not self.closed
 
     def set_corners(self, corners: tuple[tuple[float, float], ...], *, closed: bool) -> None:
-        self.corners, self.closed = corners, closed
+        self.corners, self.closed, self._mark = corners, closed, None
+        self.update()
+
+    def set_mark(self, place: tuple[float, float] | None) -> None:
+        """Where the pointer is beside a plot of what lies along it."""
+        self._mark = place
         self.update()
 
     def draw(self, painter: QPainter, screen: Screen) -> None:
@@ -150,11 +166,15 @@ class PolygonItem(ScreenItem):
         painter.setBrush(Qt.BrushStyle.NoBrush)
         for pen in (line(color("halo"), 3.0), line(color("ink"), 1.4)):
             painter.setPen(pen)
-            painter.drawPolyline([*places, *(places[:1] if self.closed else [])])
+            painter.drawPolyline([*places, *(places[:1] if self.closed and self.ring else [])])
         painter.setPen(line(color("ink"), 1.2))
         painter.setBrush(color("halo"))
         for place in places:
             painter.drawRect(QRectF(place.x() - 3.5, place.y() - 3.5, 7, 7))
+        if self._mark is not None:
+            painter.setPen(QPen(color("halo"), 1.6))
+            painter.setBrush(color("ink"))
+            painter.drawEllipse(screen.point(*self._mark), 4.6, 4.6)
 
 
 @dataclass(frozen=True)

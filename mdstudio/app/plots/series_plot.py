@@ -8,16 +8,14 @@ from typing import Any
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QPainter
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtGui import QColor, QPainter, QPolygonF
+from PySide6.QtWidgets import QWidget
 
-from mdstudio.app.plots.axes import AxisItem, PlotArea
+from mdstudio.app.plots.axes_plot import AxesPlot
 from mdstudio.app.plots.calendar_ticks import time_ticks
-from mdstudio.app.plots.map_view_box import ZOOM_STEP
-from mdstudio.app.plots.paint import color, font, hairline, line
+from mdstudio.app.plots.paint import color, font, line
 from mdstudio.app.plots.screen_items import Screen, ScreenItem
 from mdstudio.app.plots.ticks import Tick, TickMaker, index_ticks
-from mdstudio.app.theme import Theme
 from mdstudio.app.tokens import MARKERS, SERIES
 from mdstudio.engine.model import Array
 from mdstudio.engine.times import TimeAxis
@@ -28,11 +26,13 @@ _LETTER_ROOM = 0.035  # of the width, right of the last value
 
 @dataclass(frozen=True)
 class Line:
-    """One series: its letter, colour token and values, NaN where there is no data."""
+    """One series: its letter, colour token and values, NaN where there is no data; `band` shades from a lowest to a
+    highest value about it."""
 
     letter: str
     token: str
     values: Array
+    band: tuple[Array, Array] | None = None
 
 
 def letter_of(index: int) -> str:
@@ -44,40 +44,26 @@ def token_of(index: int) -> str:
     return SERIES[index % len(SERIES)]
 
 
-class SeriesPlot(QWidget):
+class SeriesPlot(AxesPlot):
     """Signal `index_chosen`: the step nearest to a click."""
 
     index_chosen = Signal(int)
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__("Series", parent)
         self._times = TimeAxis.none()
         self._x = np.zeros(1)
         self._lines: tuple[Line, ...] = ()
         self._items: list[Any] = []
-        self.bottom, self.left = AxisItem("bottom"), AxisItem("left", pixels_a_tick=22)
-        self.box = pg.ViewBox(enableMenu=False)
-        self.box.disableAutoRange()
-        self.view = pg.GraphicsView(self)
-        self.view.setCentralItem(PlotArea(self.box, self.bottom, self.left))
-        self.view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.view.setMinimumHeight(60)
         self._current = _CurrentTime()
-        self._ends = _LineEnds()
-        for item in (_Rules(self.left), self._current, self._ends):
+        self._ends, self._bands = _LineEnds(), _Bands()
+        for item in (self._current, self._ends, self._bands):
             self.box.addItem(item, ignoreBounds=True)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.view)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setAccessibleName("Series")
         self.view.scene().sigMouseClicked.connect(self._clicked)
-        Theme.current().changed.connect(self.restyle)
         self.restyle()
 
     def restyle(self) -> None:
-        self.view.setBackground(color("surface"))
-        self.box.setBackgroundColor(color("surface"))
+        super().restyle()
         self._draw()
 
     def set_lines(self, times: TimeAxis, lines: tuple[Line, ...]) -> None:
@@ -108,14 +94,7 @@ class SeriesPlot(QWidget):
         self._fit_values()
 
     def _fit_values(self) -> None:
-        known = [part[np.isfinite(part)] for part in (one.values for one in self._lines)]
-        known = [part for part in known if part.size]
-        if not known:
-            self.box.setYRange(0, 1, padding=0)
-            return
-        low, high = min(float(part.min()) for part in known), max(float(part.max()) for part in known)
-        margin = (high - low) * 0.08 or max(abs(high) * 0.05, 1e-12)
-        self.box.setYRange(low - margin, high + margin, padding=0)
+        self.show_values([part for one in self._lines for part in (one.values, *(one.band or ()))])
 
     def _draw(self) -> None:
         for item in self._items:
@@ -133,6 +112,7 @@ class SeriesPlot(QWidget):
             self.box.addItem(dots, ignoreBounds=True)
             self._items += [curve, dots]
         self._ends.set_lines(self._x, self._lines)
+        self._bands.set_lines(self._x, self._lines)
 
     @staticmethod
     def _marks(values: Array, number: int) -> Array:
@@ -150,17 +130,6 @@ class SeriesPlot(QWidget):
         self.setFocus(Qt.FocusReason.MouseFocusReason)
         x = self.box.mapSceneToView(event.scenePos()).x()
         self.index_chosen.emit(int(np.argmin(np.abs(self._x - x))))
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        match event.key():
-            case Qt.Key.Key_Plus | Qt.Key.Key_Equal:
-                self.box.scaleBy((1 / ZOOM_STEP, 1))
-            case Qt.Key.Key_Minus:
-                self.box.scaleBy((ZOOM_STEP, 1))
-            case Qt.Key.Key_0:
-                self.fit()
-            case _:
-                event.ignore()
 
 
 def _ticks_from(origin: int, calendar: str) -> TickMaker:
@@ -188,18 +157,44 @@ class _CurrentTime(ScreenItem):
         painter.drawLine(QLineF(x, screen.box.top(), x, screen.box.bottom()))
 
 
-class _Rules(ScreenItem):
-    """Hairlines at the ticks of the value axis."""
+class _Bands(ScreenItem):
+    """What lies between the lowest and the highest values about a line, in each run of steps that have them; a column
+    of pixels that many steps share shows the extremes of all of them."""
 
-    def __init__(self, left: AxisItem) -> None:
-        super().__init__(z=-20)
-        self._left = left
+    def __init__(self) -> None:
+        super().__init__(z=-10)
+        self._x = np.zeros(0)
+        self._lines: tuple[Line, ...] = ()
+
+    def set_lines(self, x: Array, lines: tuple[Line, ...]) -> None:
+        self._x, self._lines = x, tuple(one for one in lines if one.band is not None)
+        self.update()
 
     def draw(self, painter: QPainter, screen: Screen) -> None:
-        painter.setPen(hairline("line"))
-        for value, _ in self._left.shown_ticks():
-            y = round(screen.y(value)) + 0.5
-            painter.drawLine(QLineF(screen.box.left(), y, screen.box.right(), y))
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        x = self._x * screen.sx + screen.dx
+        seen = slice(max(0, int(np.searchsorted(x, screen.box.left())) - 1),
+                     int(np.searchsorted(x, screen.box.right(), "right")) + 1)
+        for one in self._lines:
+            assert one.band is not None
+            low, high = (part[seen] for part in one.band)
+            known = np.flatnonzero(np.isfinite(low) & np.isfinite(high))
+            for run in np.split(known, np.flatnonzero(np.diff(known) > 1) + 1):
+                if run.size:
+                    self._paint_run(painter, screen, color(one.token, 46), x[seen][run], low[run], high[run])
+
+    @staticmethod
+    def _paint_run(painter: QPainter, screen: Screen, colour: QColor, x: Array, low: Array, high: Array) -> None:
+        starts = np.flatnonzero(np.diff(np.floor(x), prepend=-np.inf))
+        x, low, high = x[starts], np.minimum.reduceat(low, starts), np.maximum.reduceat(high, starts)
+        bottom, top = low * screen.sy + screen.dy, high * screen.sy + screen.dy
+        if x.size == 1:  # a step without neighbours: as wide as its marker
+            painter.fillRect(QRectF(x[0] - 2, top[0], 4, bottom[0] - top[0]), colour)
+            return
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(colour)
+        there, back = np.stack([x, top], axis=1), np.stack([x, bottom], axis=1)[::-1]
+        painter.drawPolygon(QPolygonF([QPointF(*at) for at in np.concatenate([there, back]).tolist()]))
 
 
 class _LineEnds(ScreenItem):

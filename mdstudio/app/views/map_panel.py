@@ -23,9 +23,11 @@ MOST_PAGES = 200  # listed, largest first
 
 
 class MapPanel(Card):
-    """Signals: `rectangle_closed`; `export_asked` with an ending (".png", ".csv", ".nc")."""
+    """Signals: `rectangle_closed`; `over_time_asked` of the area; `export_asked` with an ending (".png", ".csv",
+    ".nc")."""
 
     rectangle_closed = Signal()
+    over_time_asked = Signal()
     export_asked = Signal(str)
 
     def __init__(self, points: PointSet, parent: QWidget | None = None) -> None:
@@ -33,6 +35,7 @@ class MapPanel(Card):
         self.setFixedWidth(SIDE_WIDTH)
         self.rectangle = RectangleSection()
         self.rectangle.closed.connect(self.rectangle_closed)
+        self.rectangle.over_time.clicked.connect(self.over_time_asked)
         self.points = PointsSection(points)
         self.pages = PagesSection()
         self.body.addWidget(self.rectangle)
@@ -64,6 +67,7 @@ class RectangleSection(QWidget):
         head.addWidget(self.title)
         head.addWidget(self.count, 1)
         head.addWidget(close)
+        self.over_time = Button("Over time", "series", dense=True, tip="Mean, sum and count of the area at each time")
         self.histogram = HistogramPlot()
         self.note = Label("", "dense", "text2", wrap=True)
         facts = QGridLayout()
@@ -80,6 +84,7 @@ class RectangleSection(QWidget):
         column_layout.addWidget(self.note)
         column_layout.addWidget(self.histogram)
         column_layout.addLayout(facts)
+        column_layout.addWidget(self.over_time, 0, Qt.AlignmentFlag.AlignLeft)
 
     def show_read(self, read: RectangleRead, picture: MapPicture | None) -> None:
         numbers = read.numbers

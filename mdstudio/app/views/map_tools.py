@@ -16,7 +16,7 @@ from mdstudio.app.views.pickers import ItemPicker
 from mdstudio.app.widgets import Button, Combo, LineEdit, Segmented
 
 _MODES: dict[str, RangeMode] = {"Exact": "exact", "2–98 %": "percentile", "Manual": "manual"}
-TOOLS: tuple[Tool, ...] = ("pan", "point", "rectangle", "polygon")
+TOOLS: tuple[Tool, ...] = ("pan", "point", "rectangle", "polygon", "transect")
 
 
 class MapTools(QWidget):
@@ -31,7 +31,7 @@ class MapTools(QWidget):
         self._session = session
         self.picker = ItemPicker(session, self)
         self.tools = Segmented([("Pan", "", "pan"), ("Point", "", "pin"), ("Rectangle", "", "rect"),
-                                ("Polygon", "", "poly")], "Tool")
+                                ("Polygon", "", "poly"), ("Transect", "", "transect")], "Tool")
         self.mode = Segmented([(name, name) for name in _MODES], "Range of the colours")
         self.low, self.high = (LineEdit(name=f"{name} value", placeholder=name) for name in ("Lowest", "Highest"))
         for field in (self.low, self.high):

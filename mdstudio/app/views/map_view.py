@@ -1,4 +1,4 @@
-"""The Map: one slice of one item at one time, points, a rectangle, the series beneath. All reading is asynchronous."""
+"""The Map: one slice of one item at one time, points, an area, a line, cards beneath. All reading is asynchronous."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from mdstudio.app.reading import Reader
 from mdstudio.app.session import DatasetSession
 from mdstudio.app.views.commands import map_command, polygon_text, series_command
 from mdstudio.app.views.fields import field_of, serve_windows
+from mdstudio.app.views.map_cards import MapCards
 from mdstudio.app.views.map_panel import MapPanel
 from mdstudio.app.views.map_tools import TOOLS, MapTools
 from mdstudio.app.views.points import Point, points_of
@@ -47,7 +48,7 @@ class MapView(DatasetView):
         self.tools = MapTools(session)
         self.plot, self.bar, self.time_bar = MapPlot(), ColourBar(), TimeBar()
         self.stack = StateStack(self.plot)
-        self._series: SeriesCard | None = None  # made with the first point
+        self.cards = MapCards(session)
         self.panel = MapPanel(self.points)
         self._stale = QTimer(self, singleShot=True, interval=STALE_AFTER_MS)
         self._stale.timeout.connect(self._mark_stale)
@@ -70,6 +71,9 @@ class MapView(DatasetView):
         self.splitter.setHandleWidth(GAP)
         self.splitter.setChildrenCollapsible(False)
         self.splitter.addWidget(card)
+        self.splitter.addWidget(self.cards)
+        self.splitter.setStretchFactor(0, 5)
+        self.splitter.setStretchFactor(1, 2)
         body = QHBoxLayout()
         body.setSpacing(GAP)
         body.addWidget(self.splitter, 1)
@@ -93,20 +97,19 @@ class MapView(DatasetView):
         self.plot.polygon_drawn.connect(self.set_polygon)
         self.plot.value_probed.connect(self.bar.set_value)
         self.points.changed.connect(self._points_changed)
+        self.plot.line_drawn.connect(self.set_line)
+        self.cards.series_read.connect(self._show_points)
+        self.cards.probed.connect(self.plot.line.set_mark)
+        self.cards.line_closed.connect(lambda: self.set_line(()))
+        self.cards.changed.connect(self.command_changed)
+        self.panel.over_time_asked.connect(self._open_area)
         self.panel.rectangle_closed.connect(lambda: self.set_rectangle(None))
         self.panel.export_asked.connect(self._ask_export)
 
     @property
     def series(self) -> SeriesCard:
         """The card of the series, beneath the map or at its right."""
-        if self._series is None:
-            self._series = SeriesCard(self.session, "map-series")
-            self._series.read.connect(lambda _: self._show_points())
-            self._series.index_chosen.connect(lambda index: self.session.select(time=index))
-            self.splitter.addWidget(self._series)
-            self.splitter.setStretchFactor(0, 5)
-            self.splitter.setStretchFactor(1, 2)
-        return self._series
+        return self.cards.series
 
     def side_panel(self) -> QWidget:
         return self.panel
@@ -116,7 +119,7 @@ class MapView(DatasetView):
         self.tools.set_compact(narrow)
 
     def command_text(self) -> str:
-        """The map as it is shown, or the rectangle; with points, the series as a second line."""
+        """The map as it is shown, or the area; the series, the area over time and the transect as further lines."""
         dataset, chosen = self.dataset, self.session.selection
         if dataset is None:
             return ""
@@ -124,7 +127,7 @@ class MapView(DatasetView):
                            polygon_text(self._corners))
         if self.points.points:
             text += "\n" + series_command(dataset.location, chosen.item, chosen.layer, self.points.places())
-        return text
+        return "\n".join([text, *self.cards.commands()])
 
     def dataset_changed(self) -> None:
         assert self.dataset is not None
@@ -132,13 +135,15 @@ class MapView(DatasetView):
         self.picture = None
         self.plot.clear()
         self.set_rectangle(None)
+        self.set_line(())
         self.time_bar.set_times(self.dataset.metadata.times)
+        self.panel.rectangle.over_time.setVisible(len(self.dataset.metadata.times) > 1)
 
     def renew(self) -> None:
         dataset, chosen = self.dataset, self.session.selection
         assert dataset is not None
         self.time_bar.set_index(chosen.time)
-        self._renew_series()
+        self.cards.renew()
         request = MapRequest(chosen.item, chosen.time, chosen.layer)
         if chosen.component != self._component:
             self._component = chosen.component
@@ -171,6 +176,11 @@ class MapView(DatasetView):
         self._bbox, self._corners = None, corners
         self._read_area()
 
+    def set_line(self, corners: Corners) -> None:
+        """Read along a line; () removes it."""
+        self.plot.set_line(corners)
+        self.cards.set_line(corners)
+
     @property
     def _has_area(self) -> bool:
         return self._bbox is not None or bool(self._corners)
@@ -183,6 +193,7 @@ class MapView(DatasetView):
             self.session.cancel("rectangle")
             self.rectangle = None
             self.panel.rectangle.hide()
+            self.cards.close_area()
             self._show_explain()
         else:
             request = MapRequest(chosen.item, chosen.time, chosen.layer, self._bbox, polygon_text(self._corners))
@@ -193,9 +204,12 @@ class MapView(DatasetView):
         self.command_changed.emit()
 
     def close_panel(self) -> bool:
-        if not self._has_area and not self.plot.polygon.corners:
+        if self._has_area or self.plot.polygon.corners:
+            self.set_rectangle(None)
+        elif self.plot.line.corners:
+            self.set_line(())
+        else:
             return False
-        self.set_rectangle(None)
         return True
 
     def _arrived(self, picture: MapPicture) -> None:
@@ -211,12 +225,15 @@ class MapView(DatasetView):
         first = self.picture is None
         self.picture = picture
         self.plot.set_picture(picture, field_of(self.dataset).frame)
+        self.cards.set_picture(picture)
         self.tools.show_range(picture.shown)
         self.bar.set_scale(picture.shown, picture.colouring.name, picture.result.item.unit, picture.counts)
         if first:
             x0, y0, x1, y1 = picture.raster.extent
             tall = not self.plot.frame.geographic and y1 - y0 > 1.25 * (x1 - x0)
-            self.splitter.setOrientation(Qt.Orientation.Horizontal if tall else Qt.Orientation.Vertical)
+            beside, beneath = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
+            self.splitter.setOrientation(beside if tall else beneath)
+            self.cards.setOrientation(beneath if tall else beside)
         self._show_points()
         self._show_explain()
 
@@ -260,7 +277,12 @@ class MapView(DatasetView):
     def _rectangle_arrived(self, read: RectangleRead) -> None:
         self.rectangle = read
         self.panel.rectangle.show_read(read, self.picture)
+        self.cards.follow_area(read)
         self._show_explain()
+
+    def _open_area(self) -> None:
+        if self.rectangle is not None:
+            self.cards.open_area(self.rectangle)
 
     def _rectangle_failed(self, error: MdError) -> None:
         self.rectangle = None
@@ -292,19 +314,15 @@ class MapView(DatasetView):
         self.panel.pages.setVisible(True)
 
     def _pin(self, x: float, y: float) -> None:
-        if self.plot.box.tool == "point" or (self.plot.probe.marked and self.plot.box.tool != "polygon"):
+        tool = self.plot.box.tool
+        if tool == "point" or (self.plot.probe.marked and tool not in ("polygon", "transect")):
             self.points.add(x, y)
 
     def _points_changed(self) -> None:
         self._show_points()
         if self.isVisible():
-            self._renew_series()
+            self.cards.renew_series()
         self.command_changed.emit()
-
-    def _renew_series(self) -> None:
-        if self._series is not None or self.points.points:
-            self.series.setVisible(bool(self.points.points))
-            self.series.renew()
 
     def _show_points(self) -> None:
         picture = self.picture
@@ -323,7 +341,7 @@ class MapView(DatasetView):
         """The cell that the series of a point is read from; until it is there, the one that is drawn there."""
         if self.picture is not None and isinstance(self.picture.raster, MeshRaster):
             return self.picture.raster.cell_at(point.x, point.y)  # by the geometry that the series is read by
-        read = self._series.result if self._series is not None else None
+        read = self.series.result if self.cards.made else None
         if read is not None and (point.x, point.y) in read.request.points:
             row, column = read.cells[read.request.points.index((point.x, point.y))]
             return None if row < 0 else (int(row), int(column))
@@ -361,7 +379,7 @@ class MapView(DatasetView):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         match event.key():
-            case Qt.Key.Key_1 | Qt.Key.Key_2 | Qt.Key.Key_3 | Qt.Key.Key_4:
+            case Qt.Key.Key_1 | Qt.Key.Key_2 | Qt.Key.Key_3 | Qt.Key.Key_4 | Qt.Key.Key_5:
                 self.tools.set_tool(TOOLS[event.key() - Qt.Key.Key_1])
             case Qt.Key.Key_F:
                 self.tools.full_range()

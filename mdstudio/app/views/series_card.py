@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QWidget
 
 from mdstudio.app import formats
 from mdstudio.app.plots.components import component_words, one_number
@@ -12,143 +14,77 @@ from mdstudio.app.plots.series_plot import Line, SeriesPlot
 from mdstudio.app.plots.units import unit_text
 from mdstudio.app.session import DatasetSession
 from mdstudio.app.views.points import PointSet, points_of
-from mdstudio.app.views.reads import series_requests, series_waits
-from mdstudio.app.widgets import Button, Card, StateStack
+from mdstudio.app.views.read_card import ReadCard
 from mdstudio.engine.dataset import Dataset
-from mdstudio.engine.errors import MdError
-from mdstudio.engine.model import Array
+from mdstudio.engine.model import Array, Item
 from mdstudio.engine.progress import Progress
 from mdstudio.engine.requests import SeriesRequest, SeriesResult
 
 
-class SeriesCard(Card):
-    """Signals: `index_chosen` a step that was clicked; `read` the `SeriesResult` that is shown now, None for none."""
+class SeriesCard(ReadCard):
+    """Signal `index_chosen`: a step that was clicked."""
 
     index_chosen = Signal(int)
-    read = Signal(object)
 
     def __init__(self, session: DatasetSession, channel: str, parent: QWidget | None = None) -> None:
-        super().__init__("Series", parent=parent)
-        self._session, self._channel = session, channel
-        self._points: PointSet = points_of(session)
-        self._asked: tuple[Dataset, SeriesRequest] | None = None
-        self.result: SeriesResult | None = None
         self.plot = SeriesPlot()
-        self.stack = StateStack(self.plot)
-        self.body.addWidget(self.stack)
-        self.export = Button("Export CSV", "export", "ghost", dense=True)
-        self.export.clicked.connect(self._export)
-        self.add_to_head(self.export)
+        super().__init__(session, channel, self.plot, parent)
+        self._points: PointSet = points_of(session)
         self.plot.index_chosen.connect(self.index_chosen)
-        self.setMinimumHeight(150)
 
-    def request(self) -> SeriesRequest:
-        """What the selection and the points ask for."""
+    def request(self) -> SeriesRequest | None:
         chosen = self._session.selection
-        return SeriesRequest(chosen.item, self._points.places(), chosen.layer)
+        return SeriesRequest(chosen.item, self._points.places(), chosen.layer) if self._points.points else None
+
+    def dear(self) -> int:
+        return len(self._points.points)
 
     def renew(self, *, confirmed: bool = False) -> None:
-        """Read the series of the selection unless it is shown already; a dear one waits until it is `confirmed`."""
-        dataset = self._session.dataset
-        if dataset is None:
+        if self._session.dataset is None:
             return
         points = self._points.points
-        request = self.request()
         self.plot.set_index(self._session.selection.time)
         self.set_title(f"Series at {', '.join(p.letter for p in points[:8])}" if points else "Series",
                        "" if points else "pin a point to read its values through time")
-        self.export.setEnabled(False)
-        if not points:
-            self._session.cancel(self._channel)
-            self._asked = None
-            self._show(None)
-            self.stack.show_contents()
-            return
-        if self._asked == (dataset, request) and not confirmed:
-            if self.result is not None:
-                self._show(self.result)  # of another component, maybe
-            return
-        count = series_requests(dataset.metadata, len(points))
-        if series_waits(dataset.metadata, dataset.location, len(points)) and not confirmed:
-            self._asked = None
-            self.stack.show_empty("series", f"About {formats.count(count)} requests",
-                                  "This series is stored time by time; reading it may take a while.",
-                                  [("Read series", lambda: self.renew(confirmed=True))])
-            return
-        self._asked = (dataset, request)
-        self.stack.show_loading("Reading series")
-        self._session.submit(self._channel, lambda progress: _read(dataset, request, progress), self._arrived,
-                             self._failed, self._progress)
+        super().renew(confirmed=confirmed)
 
-    def _arrived(self, result: SeriesResult) -> None:
+    def ask(self, dataset: Dataset, request: Any, progress: Progress) -> SeriesResult:
+        return dataset.series(request, progress)
+
+    def empty(self, result: Any) -> tuple[str, str] | None:
         if np.isfinite(result.values).any():
-            self.stack.show_contents()
-        else:
-            outside = bool((result.cells[:, 0] < 0).all())
-            self.stack.show_empty("series", "No data at these points",
-                                  "They lie outside the area." if outside else "Their cells hold no data at any time.")
-        self._show(result)
+            return None
+        outside = bool((result.cells[:, 0] < 0).all())
+        return ("No data at these points",
+                "They lie outside the area." if outside else "Their cells hold no data at any time.")
 
     def numbers(self, result: SeriesResult) -> Array:
         """(time, point) float64: the values, of a vector the chosen component."""
         return one_number(result.item, result.values, self._session.selection.component)
 
-    def _show(self, result: SeriesResult | None) -> None:
-        self.result = result
+    def show_result(self, result: Any) -> None:
         if result is None:
             dataset = self._session.dataset
             if dataset is not None:
                 self.plot.set_lines(dataset.metadata.times, ())
-        else:
-            points, values = self._points.points, self.numbers(result)
-            self.plot.set_lines(result.times, tuple(
-                Line(point.letter, point.token, values[:, k]) for k, point in enumerate(points[:values.shape[1]])))
-            self.plot.set_index(self._session.selection.time)
-        self._caption()
-        self.read.emit(result)
-
-    def _caption(self) -> None:
-        result = self.result
-        self.export.setEnabled(result is not None)
-        if result is None:
             return
-        explain = result.explain
-        unit = unit_text(result.item.unit)
-        unit = f"{unit} · " if unit else ""
-        if result.item.value_kind == "vector":
-            unit += f"{component_words(self._session.selection.component)} · "
-        self.caption.setText(
-            f"{unit}{formats.plural(result.values.shape[1], 'point')} × {formats.plural(len(result.times), 'step')} · "
-            f"{formats.plural(explain.pages_touched, 'page')}, {formats.plural(explain.requests, 'request')}, "
-            f"{formats.size(explain.bytes_read)}")
+        points, values = self._points.points, self.numbers(result)
+        self.plot.set_lines(result.times, tuple(
+            Line(point.letter, point.token, values[:, k]) for k, point in enumerate(points[:values.shape[1]])))
+        self.plot.set_index(self._session.selection.time)
 
-    def _failed(self, error: MdError) -> None:
-        self._asked = None
-        self.stack.show_error(error, [("Try again", self.renew)])
+    def words(self, result: Any) -> str:
+        return (f"{unit_words(result.item, self._session.selection.component)}"
+                f"{formats.plural(result.values.shape[1], 'point')} × {formats.plural(len(result.times), 'step')}")
 
-    def _progress(self, done: int, total: int, unit: str) -> None:
-        self.stack.show_loading("Reading series", done, total)
-
-    def _export(self) -> None:
-        if self.result is None:
-            return
-        path, _ = QFileDialog.getSaveFileName(self, "Export series", "series.csv", "CSV (*.csv);;NumPy (*.npz)")
-        if path:
-            self.export_to(path)
-
-    def export_to(self, path: str) -> None:
-        """Write the shown series to a file, in a worker thread."""
+    def write(self, path: str, result: Any, dataset: Dataset) -> str:
         from mdstudio.app.views.export import write_series
 
-        result, dataset = self.result, self._session.dataset
-        assert result is not None
-        assert dataset is not None
-        self._session.submit("export-" + self._channel, lambda progress: write_series(path, result, dataset),
-                             self._exported, self._failed)
-
-    def _exported(self, path: str) -> None:
-        self.caption.setText(f"Written to {path}")
+        return write_series(path, result, dataset)
 
 
-def _read(dataset: Dataset, request: SeriesRequest, progress: Progress) -> SeriesResult:
-    return dataset.series(request, progress)
+def unit_words(item: Item, component: int) -> str:
+    """`m s⁻¹ · magnitude · `: what the numbers of an item are, before other words."""
+    unit = unit_text(item.unit)
+    unit = f"{unit} · " if unit else ""
+    return f"{unit}{component_words(component)} · " if item.value_kind == "vector" else unit
