@@ -45,6 +45,8 @@ VIEW_KEYS: tuple[tuple[str, str], ...] = (
     ("Left, Right", "step in time; with Shift ten steps"),
     ("Home, End", "first, last step"),
     ("+ \u2212 0", "zoom in, out, fit"),
+    ("1 to 5", "pan, point, rectangle, polygon, transect"),
+    ("Enter, Backspace", "end a polygon or line, take its last corner away"),
     ("F, L", "full range, lock range"),
     ("X", "explain on or off"),
 )
