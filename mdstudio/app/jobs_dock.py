@@ -10,6 +10,7 @@ from mdstudio.app import fonts, formats
 from mdstudio.app.job_queue import Job, JobQueue
 from mdstudio.app.session import short_name
 from mdstudio.app.widgets import Bar, Button, Cell, Column, Ground, HLine, Icon, IconButton, Label, PrimaryButton, Table
+from mdstudio.engine.errors import MdError
 
 HEADER, ROW, MOST_ROWS = 34, 30, 5
 _STATES = {  # state: (word, status, icon of the row, its colour)
@@ -19,6 +20,7 @@ _STATES = {  # state: (word, status, icon of the row, its colour)
     "done": ("Done", "ok", "status-ok", "ok"),
     "failed": ("Failed", "bad", "status-bad", "bad"),
     "cancelled": ("Cancelled", "unknown", "stop", "text2"),
+    "interrupted": ("Interrupted", "advice", "status-advice", "advice"),
 }
 
 
@@ -42,6 +44,7 @@ class JobsDock(Ground):
         self.buttons = {
             "open": Button("Open", "overview", "ghost", dense=True),
             "log": Button("Log", "more", "ghost", dense=True),
+            "resume": Button("Resume", "reload", "ghost", dense=True),
             "retry": Button("Run again", "reload", "ghost", dense=True),
             "cancel": Button("Cancel", "stop", "ghost", dense=True),
             "remove": Button("Remove", "trash", "ghost", dense=True),
@@ -133,7 +136,8 @@ class JobsDock(Ground):
         job = self.selected()
         state = job.state if job else ""
         allowed = {
-            "open": state == "done", "log": job is not None, "retry": state in ("failed", "cancelled"),
+            "open": state == "done", "log": job is not None, "resume": state == "interrupted",
+            "retry": state in ("failed", "cancelled"),
             "cancel": state in ("waiting", "running"), "remove": job is not None and not job.live,
         }
         for key, button in self.buttons.items():
@@ -163,6 +167,14 @@ class JobsDock(Ground):
         job = self.selected()
         if job is not None:
             LogDialog(job, self.queue, self.window()).show()
+
+    def _resume(self) -> None:
+        job = self.selected()
+        if job is not None:
+            try:
+                self.queue.resume(job)
+            except MdError as error:
+                self.summary.setText(error.message)
 
     def _retry(self) -> None:
         job = self.selected()
@@ -237,7 +249,8 @@ def log_text(job: Job) -> str:
 
 
 def _summary(jobs: list[Job]) -> str:
-    words = {"running": "running", "cancelling": "running", "waiting": "waiting", "failed": "failed", "done": "done"}
+    words = {"running": "running", "cancelling": "running", "waiting": "waiting", "interrupted": "interrupted",
+             "failed": "failed", "done": "done"}
     counts = {word: sum(words.get(job.state) == word for job in jobs) for word in dict.fromkeys(words.values())}
     return ", ".join(f"{formats.count(count)} {word}" for word, count in counts.items() if count) or "none yet"
 

@@ -46,6 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         QTimer.singleShot(round(1000 * options.wait), window, lambda: _grab(window, options))
     else:
         QTimer.singleShot(0, window, _warm_up)
+        QTimer.singleShot(0, window, window.keep_jobs)
     QTimer.singleShot(0, window, window.library.expand_folders)
     status = application.exec()
     garbage.stop()

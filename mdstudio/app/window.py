@@ -250,6 +250,18 @@ class MainWindow(QMainWindow):
             self.preferences.set_text("import-folder", os.path.dirname(recipe.target))
         self._follow(self.queue.add(recipe))
 
+    def keep_jobs(self) -> None:
+        """Keep the queue on the disk, and show what an earlier window left unfinished."""
+        from mdstudio.jobs.queue_store import QueueStore
+
+        try:
+            self.queue.keep(QueueStore())
+        except MdError as error:
+            self.statusbar.set_words(f"The queue of jobs is not kept: {error}")
+        if self.queue.jobs:
+            self.jobs.show()
+            self.jobs.set_open(True)
+
     def _follow(self, job: Job) -> None:
         self.jobs.show()
         self.jobs.set_open(True)

@@ -19,7 +19,7 @@ from mdstudio.engine.storage import redact
 COMMANDS = {  # name -> module, in the order of --help
     "demo": "demo", "list": "list_", "inspect": "inspect", "import": "import_", "query": "query", "check": "check",
     "compare": "compare", "remove": "remove", "update-mesh": "update_mesh",
-    "relocate": "relocate", "clean": "clean", "export": "export",
+    "relocate": "relocate", "clean": "clean", "export": "export", "jobs": "jobs",
 }
 # A value such as -10,50,5,60 that argparse would take for an option.
 _NUMBERS = re.compile(r"^-([\d.]|inf|nan)[-+\d.a-z,]*$", re.IGNORECASE)

@@ -139,14 +139,15 @@ def test_a_wrong_parameter_is_refused_before_anything_is_read(
     assert_refused(run("import", tmp_path / "a.nc", tmp_path / "d", *mode, *given), 2, says)
 
 
-def test_a_destination_that_another_job_writes(tmp_path: Path) -> None:
+def test_a_destination_that_another_job_writes(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mdstudio.engine.writer.CLAIM_WAIT", 0.3)
     source = write_waves(tmp_path / "a.nc")
     with open_storage(str(tmp_path / "d")).claimed():
         before = files_below(tmp_path / "d")
-        outcome = command("", "import", source, tmp_path / "d")
+        outcome = run("import", source, tmp_path / "d")
         assert files_below(tmp_path / "d") == before
     assert_refused(outcome, 1, str(tmp_path / "d"), "Another job is writing here", "Run it again when")
-    assert command("", "import", source, tmp_path / "d").status == 0
+    assert run("import", source, tmp_path / "d", "--quiet").status == 0
 
 
 MODES = ["import", "replace", "append", "update", "export"]

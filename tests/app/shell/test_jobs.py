@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +15,9 @@ from PySide6.QtWidgets import QPlainTextEdit, QPushButton
 
 from mdstudio.app.job_queue import Job, JobQueue
 from mdstudio.app.jobs_dock import JobsDock, LogDialog, log_text
+from mdstudio.engine.errors import UsageError
+from mdstudio.jobs.process import JobProcess
+from mdstudio.jobs.queue_store import QueueStore
 from mdstudio.jobs.recipe import Recipe
 from tests.app.shell import workers
 
@@ -91,6 +97,119 @@ def test_closing_cancels_what_runs_and_waits_for_it(qtbot) -> None:
     queue.close()
     assert job.process is not None
     assert job.process.state == "cancelled"
+
+
+# -- the queue on the disk --------------------------------------------------------------------------------------------
+
+CRASH = """
+import os, sys, time
+from pathlib import Path
+from PySide6.QtCore import QCoreApplication
+from mdstudio.app.job_queue import JobQueue
+from mdstudio.jobs.process import JobProcess
+from mdstudio.jobs.queue_store import QueueStore
+from mdstudio.jobs.recipe import Recipe
+from tests.app.shell import workers
+
+if __name__ == "__main__":
+    application = QCoreApplication([])
+    queue = JobQueue(1, make=lambda job: JobProcess(job.recipe, workers.until_cancelled))
+    queue.keep(QueueStore(Path(sys.argv[1])))
+    jobs = [queue.add(Recipe((sys.argv[2],), target)) for target in sys.argv[3:]]
+    while "three are done" not in jobs[0].log:
+        application.processEvents()
+        time.sleep(0.01)
+    print("running", flush=True)
+    time.sleep(60)
+"""
+
+
+def crash(folder: Path, source: Path, *targets: Path) -> None:
+    """An application whose first job runs and whose others wait is killed."""
+    script = folder.parent / "crash.py"
+    script.write_text(CRASH)
+    root = Path(__file__).resolve().parents[3]
+    with subprocess.Popen([sys.executable, script, folder, source, *targets], stdout=subprocess.PIPE, cwd=root,
+                          env={**os.environ, "PYTHONPATH": str(root)}) as application:
+        assert application.stdout is not None
+        assert application.stdout.readline().strip() == b"running"
+        states = [(j.state, j.recipe.target) for j in QueueStore(folder).jobs()]
+        assert states == [("running" if n == 0 else "waiting", str(t)) for n, t in enumerate(targets)]
+        application.kill()
+
+
+def test_the_queue_of_an_application_that_was_killed_is_offered_and_resumed(
+    qtbot, queue: JobQueue, source: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "kept"
+    crash(folder, source, tmp_path / "one", tmp_path / "two")
+    queue.keep(QueueStore(folder))
+    one, two = queue.jobs
+    assert [job.state for job in queue.jobs] == ["interrupted", "interrupted"]
+    assert one.log == ["three are done"]
+    assert queue.live() == []
+    dock = JobsDock(queue)
+    qtbot.addWidget(dock)
+    dock.show()
+    dock.set_open(True)
+    assert dock.summary.text() == "2 interrupted"
+    dock.select(one)
+    assert {key for key, button in dock.buttons.items() if button.isVisible()} == {"log", "resume", "remove"}
+    qtbot.mouseClick(dock.buttons["resume"], Qt.MouseButton.LeftButton)
+    ended(qtbot, one)
+    assert one.state == "done", one.message
+    assert (tmp_path / "one" / "dataset.json").is_file()
+    dock.select(two)
+    qtbot.mouseClick(dock.buttons["remove"], Qt.MouseButton.LeftButton)
+    assert queue.jobs == [one]
+    assert QueueStore(folder).jobs() == []
+
+
+def test_two_windows_share_one_queue(qtbot, queue: JobQueue, source: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    other = JobQueue(1, make=lambda job: JobProcess(job.recipe, workers.until_cancelled))
+    try:
+        other.keep(QueueStore(folder))
+        first = other.add(Recipe((str(source),), str(tmp_path / "one")))
+        queue.keep(QueueStore(folder))
+        assert queue.jobs == []  # the other window lives
+        second = queue.add(Recipe((str(source),), str(tmp_path / "x" / ".." / "one")))
+        assert (first.state, second.state) == ("running", "waiting")  # one queue a target
+        other.cancel(first)
+        ended(qtbot, first, second)
+        assert (first.state, second.state) == ("cancelled", "done"), second.message
+    finally:
+        other.close()
+
+
+def test_what_failed_is_kept_with_its_reason_and_what_ended_well_is_not(
+    qtbot, queue: JobQueue, source: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "kept"
+    queue.keep(QueueStore(folder))
+    good = queue.add(Recipe((str(source),), str(tmp_path / "one")))
+    bad = queue.add(Recipe((str(tmp_path / "none.nc"),), str(tmp_path / "two")))
+    queue.add(recipe("/t/sample"), run=workers.at_once)
+    ended(qtbot, *queue.jobs)
+    assert good.state == "done"
+    (kept,) = QueueStore(folder).jobs()
+    assert (kept.state, kept.message) == ("failed", bad.message)
+    again = queue.retry(bad)
+    ended(qtbot, again)
+    assert [job.id for job in QueueStore(folder).jobs()] == [again.key]
+
+
+def test_an_interrupted_job_that_somebody_took_is_none_of_this_window(queue: JobQueue, tmp_path: Path) -> None:
+    dead = QueueStore(tmp_path)
+    dead.add(recipe("/t/one"), "Import")
+    dead.close()
+    queue.keep(QueueStore(tmp_path))
+    taker = QueueStore(tmp_path)
+    taker.take(queue.jobs[0].key)
+    with pytest.raises(UsageError, match="in another window"):
+        queue.resume(queue.jobs[0])
+    assert queue.jobs == []
+    taker.close()
 
 
 # -- the dock ---------------------------------------------------------------------------------------------------------
