@@ -79,7 +79,8 @@ def _along(view: FileView, variable: Variable, dim: str) -> Clock:
     others = [v for v in view.over(dim) if not v.kind]
     candidates = [v for v in ([own] if own is not None and not own.kind else []) + named + others if _is_time(v)]
     readable = [v for v in candidates if units(v.attributes)]
-    written = [v for v in view.variables.values() if v.kind == "text" and v.name == "Times" and v.dims[:1] == (dim,)]
+    written = [v for v in view.variables.values()
+               if v.kind == "text" and v.name in ("Times", "xtime") and v.dims[:1] == (dim,)]
     if readable:
         found = _decode(readable[0], dim)
         return _as_written(found, readable[0], written[0]) if written else found

@@ -52,6 +52,9 @@ def horizontal_of(view: FileView, variable: Variable, time_dims: frozenset[str])
     dims = [d for d in variable.dims if d not in time_dims]
     if len(dims) < 2:
         _refuse_unstructured(view, variable, dims)
+        if dims and dims[0].rpartition("/")[2] == "NumCells3D":
+            raise NotOnAGridError("in the layers of TUFLOW FV, of which each column has a number of its own: values of "
+                                  "whole columns are kept", advice="Take depth averages or single layers out of it.")
         raise NotOnAGridError("not on a grid: fewer than two dimensions beside time", quiet=True)
     pair = _two_dimensional(view, variable, dims, time_dims)
     if pair is not None:

@@ -16,9 +16,9 @@ from mdstudio.sources.netcdf.crs import crs_of
 from mdstudio.sources.netcdf.horizontal import NotOnAGridError
 from mdstudio.sources.netcdf.mesh_corners import joined_corners, numbered_corners
 from mdstudio.sources.netcdf.mesh_topology import Mesh, in_degrees
+from mdstudio.sources.netcdf.roles import is_in_radians
 from mdstudio.sources.netcdf.view import FileView, Variable
 
-_RADIANS = ("rad", "radian", "radians")
 _MAPPING_WORDS = ("grid_mapping_name", "crs_wkt", "spatial_ref", "proj4", "epsg_code", "epsg")
 
 
@@ -65,7 +65,8 @@ def mesh_domain(view: FileView, mesh: Mesh, mapping: Variable | None, made: Mesh
             corners = numbered_corners(mesh.connectivity, mesh.face_dim, mesh.start, x.size)
         mapping = mapping or _only_mapping(view)
         attributes = dict(mapping.attributes) if mapping is not None else {}
-        unit_x, unit_y = ("degrees" if geographic and _radians(v) else units(v.attributes) for v in (mesh.x, mesh.y))
+        unit_x, unit_y = ("degrees" if geographic and is_in_radians(v) else units(v.attributes)
+                          for v in (mesh.x, mesh.y))
         crs, note = ("EPSG:4326", "") if geographic else crs_of(attributes, unit_x)
         domain = made.make(
             x, y, corners, node_z=_node_z(view, mesh), crs=crs, geographic=geographic, x_name=mesh.x.name,
@@ -76,20 +77,16 @@ def mesh_domain(view: FileView, mesh: Mesh, mapping: Variable | None, made: Mesh
         reason = error.message[0].lower() + error.message[1:-1]
         raise NotOnAGridError(f"its mesh '{mesh.name}' cannot be used: {reason}") from None
     notes = [Dropped(mapping.path, note)] if note and mapping is not None else []
-    if geographic and _radians(mesh.x):
+    if geographic and is_in_radians(mesh.x):
         notes.append(Dropped(f"{mesh.x.path}, {mesh.y.path}", "coordinates in radians: kept as degrees", 2))
     return domain, notes
-
-
-def _radians(variable: Variable) -> bool:
-    return units(variable.attributes).lower() in _RADIANS
 
 
 def _values(view: FileView, variable: Variable, parent: Variable | None = None) -> Array:
     """Coordinates as they are kept; of bounds with what they lack from their `parent`."""
     values = variable.decoded(parent=parent.attributes if parent is not None else None)
     values = values if values.dtype.kind == "f" else values.astype(np.float64)
-    if _radians(variable) or (parent is not None and not units(variable.attributes) and _radians(parent)):
+    if is_in_radians(variable) or (parent is not None and not units(variable.attributes) and is_in_radians(parent)):
         return np.degrees(values.astype(np.float64))
     origin = number(view.attributes, {"x": "xllcorner", "y": "yllcorner"}.get(variable.name, ""))
     return values if origin is None or not float(origin) else values.astype(np.float64) + float(origin)

@@ -1,5 +1,5 @@
-"""The meshes of a file: UGRID topologies, the names that ADCIRC, FVCOM, SCHISM, ICON, ANUGA and TUFLOW FV are known by,
-and cells that are given by their corners' coordinates alone (bounds)."""
+"""The meshes of a file: UGRID topologies, the names that ADCIRC, FVCOM, SCHISM, ICON, MPAS, ANUGA and TUFLOW FV are
+known by, and cells that are given by their corners' coordinates alone (bounds)."""
 
 from __future__ import annotations
 
@@ -71,6 +71,8 @@ _FAMILIES = (
     _Family("element", (("x", "y"), ("lon", "lat"), ("longitude", "latitude")), 1),  # ADCIRC
     _Family("SCHISM_hgrid_face_nodes", (("SCHISM_hgrid_node_x", "SCHISM_hgrid_node_y"),), 1),
     _Family("vertex_of_cell", (("vlon", "vlat"),), 1),  # ICON
+    _Family("verticesOnCell", (("lonVertex", "latVertex"),), 1, (
+        "nEdgesOnCell", "edgesOnCell", "cellsOnCell", "cellsOnVertex", "edgesOnVertex", "kiteAreasOnVertex")),  # MPAS
     _Family("volumes", (("x", "y"),), 0),  # ANUGA
     _Family("cell_node", (("node_X", "node_Y"),), 1),  # TUFLOW FV
 )
@@ -139,7 +141,8 @@ def _fault(mesh: Mesh, variable: Variable, x: Variable | None, y: Variable | Non
         return f"on '{mesh.name}', whose nodes have no coordinates" + (
             f": it names {told}, of which the file has {'one' if x or y else 'none'}" if told else "")
     if mesh.x is None:
-        return f"on '{mesh.name}', whose nodes' coordinates '{x.path}' and '{y.path}' are not one number a node"
+        return (f"on '{mesh.name}', whose nodes' coordinates '{x.path}' and '{y.path}' are not one number a node "
+                "(a mesh that moves)")
     if mesh.connectivity is None:
         return f"on '{mesh.name}', whose elements are not there" + (
             f": it names '{names}', which is no table in the file" if names else "")

@@ -35,6 +35,8 @@ _PRESSURE_UNITS = {"pa", "hpa", "kpa", "mb", "mbar", "millibar", "millibars", "b
                    "sigma_level"}
 _LONGITUDE_NAME = re.compile(r"^(nav_)?lon(gitude)?s?(_\w+)?$|^xlong(_\w+)?$|^glam\w$", re.IGNORECASE)
 _LATITUDE_NAME = re.compile(r"^(nav_)?lat(itude)?s?(_\w+)?$|^xlat(_\w+)?$|^gphi\w$", re.IGNORECASE)
+_MPAS_PLACE = re.compile(r"^(lon|lat)(Cell|Vertex|Edge)$")  # in radians, which their units say or leave out
+_RADIANS = {"", "rad", "radian", "radians"}
 _X_NAME = re.compile(
     r"^(x|xi|nx|i|ni|easting|rlon|cols?|columns?|pixels?|west_east(_stag)?|xcoord|xdim|xi_\w+|x_?\w?|xc|.*longitude|lon)$",
     re.IGNORECASE)
@@ -76,6 +78,8 @@ def role_of(variable: Variable) -> Role:
             return "longitude"
         if _LATITUDE_NAME.match(variable.name):
             return "latitude"
+    if is_in_radians(variable) and _MPAS_PLACE.match(variable.name):
+        return "longitude" if variable.name.startswith("lon") else "latitude"
     axis = text(attributes, "axis").upper()
     if axis in _AXIS:
         return _AXIS[axis]
@@ -83,6 +87,12 @@ def role_of(variable: Variable) -> Role:
             or _VERTICAL_STANDARD.search(standard)):
         return "vertical"
     return "" if standard else name_role(variable.name)
+
+
+def is_in_radians(variable: Variable) -> bool:
+    """True for a coordinate whose units say so, and for those of MPAS that have none."""
+    unit = units(variable.attributes).lower()
+    return unit in _RADIANS and (unit != "" or _MPAS_PLACE.match(variable.name) is not None)
 
 
 def name_role(name: str) -> Role:

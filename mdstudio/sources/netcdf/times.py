@@ -95,7 +95,7 @@ def parse_date(written: str) -> tuple[tuple[int, int, int, int], str]:
 
     Raises `ValueError` for text that is no date.
     """
-    match = _DATE.match(written.strip().strip("'\""))
+    match = _DATE.match(_day_first(written.strip().strip("'\"")))
     if match is None:
         raise ValueError(f"'{written}' is no reference date")
     part = match.groupdict()
@@ -112,6 +112,18 @@ def parse_date(written: str) -> tuple[tuple[int, int, int, int], str]:
         return (year, month, day, within - offset if zone["sign"] == "+" else within + offset), ""
     remark = "" if rest.upper() in _UTC else f"'{rest}' after the reference date is ignored"
     return (year, month, day, within), "UTC taken for 'U C'" if rest.upper() == "U C" else remark
+
+
+def _day_first(written: str) -> str:
+    """A date such as 01/01/1990 (TUFLOW FV) or 31/12/1999 year first, where only one reading is possible."""
+    match = re.match(r"(\d{1,2})/(\d{1,2})/(\d{4})(?!\d)", written)
+    if match is None:
+        return written
+    one, other, year = (int(part) for part in match.groups())
+    if one != other and max(one, other) <= 12:
+        raise ValueError(f"'{written}' may be two dates: day or month first")
+    month, day = (other, one) if one > 12 else (one, other)
+    return f"{year:04d}-{month:02d}-{day:02d}{written[match.end():]}"
 
 
 def _linear(values: Array, unit: int, start: int) -> Array:
