@@ -2,7 +2,8 @@
 
 The worker is spawned, so a reader that crashes or leaks never touches the window. One thread in this process drains
 the worker's pipe and reaps it: the worker never waits for a slow listener, and no zombie is left behind. If this
-process dies, the worker sees the pipe close, takes back what it wrote and ends.
+process dies, the worker sees the pipe close and ends: an import at once, as if killed, so that a resumed job goes on by
+its journal; another function by a cancel.
 """
 
 from __future__ import annotations
@@ -179,9 +180,10 @@ def crash_reason(exit_code: int | None) -> str:
 class _PipeProgress(Progress):
     """Progress that goes through the pipe, at most every tenth of a second."""
 
-    def __init__(self, pipe: Connection) -> None:
+    def __init__(self, pipe: Connection, resumable: bool) -> None:
         super().__init__()
         self._pipe = pipe
+        self._resumable = resumable
         self._send_lock = threading.Lock()
         self._throttle, self._eta = Throttle(), Eta()
 
@@ -203,14 +205,20 @@ class _PipeProgress(Progress):
     def _send(self, event: JobEvent) -> None:
         try:
             self._pipe.send(event)
-        except OSError:  # nobody listens any more: stop and take back what was written
-            self.cancel()
+        except OSError:
+            self.lost()
+
+    def lost(self) -> None:
+        """Nobody listens any more: the parent died."""
+        if self._resumable:
+            os._exit(1)
+        self.cancel()
 
 
 def _work(pipe: Connection, recipe: Recipe, run: Run | None) -> None:
     """The worker's main: run the recipe, send events, end with status 0 whatever happened."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides what it means
-    progress = _PipeProgress(pipe)
+    progress = _PipeProgress(pipe, resumable=run is None)
     threading.Thread(target=_obey, args=(pipe, progress), daemon=True).start()
     progress.end(_outcome(recipe, run, progress))
     sys.stdout.flush()
@@ -233,8 +241,10 @@ def _outcome(recipe: Recipe, run: Run | None, progress: _PipeProgress) -> JobEve
         return JobEvent("failed", code=MdError.code, message=f"Internal error: {error!r}", exit_status=1)
 
 
-def _obey(pipe: Connection, progress: Progress) -> None:
-    """Wait for the word to cancel; a closed pipe (the parent is gone) means the same."""
-    with contextlib.suppress(EOFError, OSError):
+def _obey(pipe: Connection, progress: _PipeProgress) -> None:
+    """Wait for the word to cancel; a closed pipe means that the parent is gone."""
+    try:
         pipe.recv()
+    except (EOFError, OSError):
+        progress.lost()
     progress.cancel()

@@ -12,8 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from mdstudio.engine.progress import Progress
+from mdstudio.jobs.journal import journal_path
 from mdstudio.jobs.process import JobEvent, JobProcess, crash_reason
 from mdstudio.jobs.recipe import Recipe
+from mdstudio.jobs.run import run_recipe
+from tests.cli.sources import write_waves
 from tests.jobs import workers
 
 pytestmark = pytest.mark.rule("G7")
@@ -160,6 +164,43 @@ def test_a_worker_whose_parent_was_killed_takes_back_what_it_wrote(tmp_path: Pat
     while not (tmp_path / "mark").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     assert (tmp_path / "mark").exists()
+
+
+@pytest.mark.rule("W2")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the end of a stranger's worker is seen in /proc")
+def test_an_import_whose_parent_was_killed_goes_on_by_its_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "user"))
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
+    source = write_waves(tmp_path / "a.nc", times=range(0, 960, 6), cells=1000)
+    recipe = Recipe((str(source),), str(tmp_path / "d"), {"StorageType": "SingleTimestep"})
+    (tmp_path / "parent.py").write_text(textwrap.dedent(f"""
+        import os, signal, time
+        from mdstudio.jobs.process import JobProcess
+        from mdstudio.jobs.recipe import Recipe
+        if __name__ == "__main__":
+            job = JobProcess(Recipe.from_json({recipe.to_json()!r}))
+            job.start()
+            print(job.pid, flush=True)
+            while not any(event.kind == "progress" and event.done > event.total // 3 > 0 for event in job.events()):
+                time.sleep(0.001)
+            os.kill(os.getpid(), signal.SIGKILL)
+    """))
+    root = Path(__file__).resolve().parents[2]
+    parent = subprocess.run([sys.executable, str(tmp_path / "parent.py")], capture_output=True, text=True, check=False,
+                            env={**os.environ, "PYTHONPATH": str(root)})
+    assert parent.returncode == -9, parent.stderr
+    worker, deadline = Path(f"/proc/{parent.stdout.strip()}"), time.monotonic() + WAIT
+    while worker.exists() and "Z" not in (worker / "stat").read_text().split()[2] and time.monotonic() < deadline:
+        time.sleep(0.05)
+    journal = journal_path(str(tmp_path / "d"))
+    assert journal.read_text().count("\n") > 1  # finished units are known
+    assert not (tmp_path / "d" / "dataset.json").exists()
+    finished = {p: p.stat().st_mtime_ns for p in (tmp_path / "d").rglob("*.dat")}
+    assert run_recipe(recipe, Progress(), {})["timesteps"] == 160
+    assert any(p.stat().st_mtime_ns == at for p, at in finished.items())  # and not written again
+    assert not journal.exists()
 
 
 def test_every_exit_code_has_a_reason() -> None:
