@@ -15,6 +15,8 @@ from PySide6.QtWidgets import QPlainTextEdit, QPushButton
 
 from mdstudio.app.job_queue import Job, JobQueue
 from mdstudio.app.jobs_dock import JobsDock, LogDialog, log_text
+from mdstudio.app.preferences import Preferences
+from mdstudio.app.window import MainWindow
 from mdstudio.engine.errors import UsageError
 from mdstudio.jobs.process import JobProcess
 from mdstudio.jobs.queue_store import QueueStore
@@ -287,3 +289,22 @@ def test_a_real_import_runs_and_its_dataset_is_there(qtbot, queue: JobQueue, sou
     assert job.state == "done", job.message
     assert (target / "dataset.json").is_file()
     assert job.summary["items"] == 2
+
+
+def test_the_window_shows_what_an_earlier_one_left_unfinished(
+    qtbot, preferences: Preferences, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("XDG_DATA_HOME", "LOCALAPPDATA", "HOME"):
+        monkeypatch.setenv(name, str(tmp_path / "user"))
+    earlier = QueueStore()
+    earlier.add(recipe("/t/one"), "Import")
+    earlier.close()
+    window = MainWindow(preferences)
+    qtbot.addWidget(window)
+    window.show()
+    window.keep_jobs()
+    assert [job.state for job in window.queue.jobs] == ["interrupted"]
+    assert window.jobs.isVisible()
+    assert window.jobs.table.table_model.rows[0][4].text == "Interrupted"
+    window.close()
+    assert [job.state for job in QueueStore().jobs()] == ["interrupted"]
