@@ -27,7 +27,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter, usage="mdstudio import SOURCE... DATASET [options]",
         description="Makes a dataset of one or several NetCDF or GRIB files (several are joined by time).\n"
                     "A failed or cancelled import leaves nothing behind. A killed one leaves no dataset, and the same\n"
-                    "command starts it over.\n\n"
+                    "command goes on where it stopped.\n\n"
                     "--append, --update and --replace write to a dataset that is there. A killed one leaves the old\n"
                     "dataset (an update: a part of the times new), and the same command completes it. --append and\n"
                     "--update keep the dataset's settings and take its items; the environment has no say.")

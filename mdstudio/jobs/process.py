@@ -150,7 +150,7 @@ class JobProcess:
     def _ended_without_word(self, exit_code: int | None) -> JobEvent:
         if self._state == "cancelling":
             self._events.append(JobEvent("log", line="The worker did not heed the cancel and was killed; "
-                                                     "what it wrote is no dataset, and a new run starts over."))
+                                                     "what it wrote is no dataset, and a new run goes on from there."))
             return _CANCELLED
         return JobEvent("failed", code=WorkerError.code, message=crash_reason(exit_code),
                         exit_status=WorkerError.exit_status)
