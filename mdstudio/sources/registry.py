@@ -5,12 +5,14 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mdstudio.engine.errors import NotFoundError, UnsupportedError, UsageError
 from mdstudio.engine.parameters import parameters, parse_parameters
-from mdstudio.sources.contract import Source
 from mdstudio.sources.md import is_md, open_md
+
+if TYPE_CHECKING:  # the window asks for the names of sources before numpy is there
+    from mdstudio.sources.contract import Source
 
 # What a file that can be imported is called; a file that is named itself is recognised by what is in it.
 SOURCE_SUFFIXES = (".nc", ".nc4", ".cdf", ".netcdf", ".h5", ".hdf5", ".he5", ".sww", ".grib", ".grib1",

@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
-from mdstudio.sources.contract import Source
+if TYPE_CHECKING:
+    from mdstudio.sources.contract import Source
 
 __all__ = ["is_md", "open_md"]
 
