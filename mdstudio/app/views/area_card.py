@@ -63,7 +63,7 @@ class AreaCard(ReadCard):
     def renew(self, *, confirmed: bool = False) -> None:
         if self._session.dataset is not None:
             self.plot.set_index(self._session.selection.time)
-            self.set_title("Polygon over time" if self._polygon else "Rectangle over time")
+            self.set_title("Over time")
             super().renew(confirmed=confirmed)
 
     def ask(self, dataset: Dataset, request: Any, progress: Progress) -> AreaResult:
@@ -101,7 +101,8 @@ class AreaCard(ReadCard):
             if chosen == "Area mean" else ""
         unit = "" if chosen == "Count" else unit_words(result.item, self._component())
         band = ", from lowest to highest" if chosen in _WITH_BAND else ""
-        return f"{unit}{chosen.lower()}{what}{band} · {formats.plural(result.cells, 'place')}"
+        area = "polygon" if result.request.polygon else "rectangle"
+        return f"{area} · {unit}{chosen.lower()}{what}{band} · {formats.plural(result.cells, 'place')}"
 
     def write(self, path: str, result: Any, dataset: Dataset) -> str:
         from mdstudio.app.views.export import write_area

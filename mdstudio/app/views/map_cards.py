@@ -75,7 +75,7 @@ class MapCards(QSplitter):
         return self._series is not None
 
     def sizeHint(self) -> QSize:
-        return QSize(420, 210)
+        return QSize(330, 210)
 
     def renew(self) -> None:
         """The selection is another one."""
@@ -132,7 +132,10 @@ class MapCards(QSplitter):
         return [text for text in texts if text]
 
     def _show(self, card: QWidget, shown: bool) -> None:
-        self.setStretchFactor(self.indexOf(card), 1)
+        comes = shown and card.isHidden()
         card.setVisible(shown)
+        if comes:
+            self.setStretchFactor(self.indexOf(card), 1)
+            self.setSizes([10_000] * self.count())  # as much room for each
         cards = (self._series, self._area, self._transect)
         self.setVisible(any(one is not None and not one.isHidden() for one in cards))

@@ -36,7 +36,7 @@ class ReadCard(Card):
         self.result: Any = None
         self.stack = StateStack(plot)
         self.body.addWidget(self.stack)
-        self.export = Button("Export CSV", "export", "ghost", dense=True)
+        self.export = Button("CSV", "export", "ghost", dense=True, tip=f"Export the {self.noun} as CSV")
         self.export.clicked.connect(self._export)
         self.add_to_head(self.export)
         if closable:

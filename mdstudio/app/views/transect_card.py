@@ -53,6 +53,7 @@ class TransectCard(ReadCard):
         self.plot = TransectPlot()
         super().__init__(session, "transect", self.plot, parent, closable=True)
         self._line: Corners = ()
+        self.setMinimumHeight(210)  # layers need room, and what is told a line
         self.told = ElidedLabel(_HINT, "dense", "text2")
         self.body.addWidget(self.told)
         self.plot.told.connect(lambda text: self.told.setText(text or _HINT))

@@ -10,8 +10,11 @@ import pytest
 from mdstudio.app.views.map_view import MapView
 from mdstudio.app.views.reads import series_requests
 from mdstudio.cli.main import main
+from mdstudio.engine import storage as storages
 from mdstudio.engine.requests import AreaRequest
+from tests.app.slow_storage import SlowStorage
 from tests.app.views.made import TIMES, X, Y, arrays
+from tests.app.views.opened import Opened
 from tests.app.views.test_meshes import open_kind
 from tests.engine.made_datasets import KINDS
 
@@ -55,7 +58,7 @@ def test_other_statistics_are_those_of_the_engine(view, opened):
     view.set_polygon(CORNERS)
     opened.rest()
     card = view.cards.area
-    assert card.title.text() == "Polygon over time"
+    assert card.caption.full_text().startswith("polygon · K · mean, from lowest to highest · ")
     found = opened.session.dataset.area(AreaRequest("t", polygon=card.result.request.polygon))
     for name, values, has_band in (("Mean", found.mean, True), ("Area mean", found.area_mean, True),
                                    ("Sum", found.total, False), ("Count", found.count, False)):
@@ -131,6 +134,38 @@ def test_a_dear_area_asks_before_it_reads(view, opened, monkeypatch):
     card.renew(confirmed=True)
     opened.rest()
     assert card.result.request.bbox == (0.0, 42.0, 9.0, 55.0)
+
+
+@pytest.mark.rule("G10")
+def test_a_slow_storage_holds_up_no_one_and_can_be_tried_again(location, reader, qtbot, monkeypatch):
+    slow = []
+
+    def opened_slowly(name, real=storages.open_storage):
+        slow.append(SlowStorage(real(name), delay=0.05, failing=0.0))
+        return slow[-1]
+
+    monkeypatch.setattr(storages, "open_storage", opened_slowly)
+    opened = Opened(location, reader, qtbot)
+    view = opened.show(MapView)
+    view.set_rectangle(BBOX)
+    opened.rest()
+    slow[0].failing = 1.0
+    view.set_line(((4.0, 47.3), (15.1, 41.0)))
+    view.panel.rectangle.over_time.click()
+    cards = view.cards.area, view.cards.transect
+    assert [card.stack.state for card in cards] == ["loading", "loading"]
+    opened.rest()
+    assert [card.stack.state for card in cards] == ["error", "error"]
+    assert "The service did not answer." in cards[0].stack.message()
+    slow[0].failing = 0.0
+    for card in cards:
+        card.renew()
+    opened.session.select(time=3)
+    assert [card.stack.state for card in cards] == ["loading", "loading"]
+    assert not cards[1].export.isEnabled()
+    opened.rest()
+    assert [card.stack.state for card in cards] == ["contents", "contents"]
+    assert cards[1].result.request.start == 3
 
 
 @pytest.mark.rule("K1", "G5")
