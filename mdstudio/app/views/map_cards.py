@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Signal
+from PySide6.QtCore import QSize, QTimer, Signal
 from PySide6.QtWidgets import QSplitter, QWidget
 
 from mdstudio.app.plots.map_plot import Corners
@@ -36,6 +36,7 @@ class MapCards(QSplitter):
         self._area: AreaCard | None = None
         self._transect: TransectCard | None = None
         self._picture: MapPicture | None = None
+        self._open: set[QWidget] = set()  # a splitter shows what is added to it: a card cannot be asked
         self.setHandleWidth(GAP)
         self.setChildrenCollapsible(False)
         self.hide()
@@ -132,10 +133,13 @@ class MapCards(QSplitter):
         return [text for text in texts if text]
 
     def _show(self, card: QWidget, shown: bool) -> None:
-        comes = shown and card.isHidden()
         card.setVisible(shown)
-        if comes:
-            self.setStretchFactor(self.indexOf(card), 1)
-            self.setSizes([10_000] * self.count())  # as much room for each
+        if shown and card not in self._open:
+            QTimer.singleShot(0, self, self._share)  # when the splitter knows of it
+        (self._open.add if shown else self._open.discard)(card)
         cards = (self._series, self._area, self._transect)
         self.setVisible(any(one is not None and not one.isHidden() for one in cards))
+
+    def _share(self) -> None:
+        """Give each card as much room."""
+        self.setSizes([10_000] * self.count())

@@ -96,6 +96,14 @@ def test_the_area_follows_the_item_and_goes_with_the_rectangle(view, opened):
     assert not card.isVisible()
 
 
+def test_cards_share_the_room_beneath_the_map(view, opened):
+    view.set_line(((0.0, 50.0), (8.0, 56.0)))
+    opened.rest()
+    widths = [card.width() for card in (view.cards.area, view.cards.transect)]
+    assert abs(widths[0] - widths[1]) <= 2
+    assert min(widths) > 300
+
+
 @pytest.mark.rule("G9")
 def test_the_command_and_the_file_hold_the_same_numbers(view, opened, tmp_path, capsys):
     card, text = view.cards.area, view.command_text().splitlines()[1]
