@@ -1,1 +1,1 @@
-"""The tests, folder for folder as `mdstudio`. A package, since mikecore installs one of the same name that would win."""
+"""The tests, folder for folder as `mdstudio`. A package, since mikecore installs one of that name, which would win."""

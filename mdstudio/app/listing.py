@@ -9,7 +9,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from mdstudio.engine.errors import MdError, NotFoundError
 from mdstudio.engine.progress import Progress
-from mdstudio.sources.registry import SOURCE_SUFFIXES
+from mdstudio.sources.suffixes import SOURCE_SUFFIXES
 
 if TYPE_CHECKING:
     from mdstudio.engine.storage.protocol import BlobStorage

@@ -34,7 +34,7 @@ from mdstudio.app.topbar import TopBar
 from mdstudio.app.widgets import Ground
 from mdstudio.app.widgets.table import chosen_widths
 from mdstudio.engine.errors import Cancelled, MdError
-from mdstudio.sources.registry import SOURCE_SUFFIXES
+from mdstudio.sources.suffixes import SOURCE_SUFFIXES
 
 FRAME = QSize(4, 40)  # what a window manager puts around a window
 NARROW = 1100  # below it the places give way

@@ -10,14 +10,10 @@ from typing import TYPE_CHECKING, Any
 from mdstudio.engine.errors import NotFoundError, UnsupportedError, UsageError
 from mdstudio.engine.parameters import parameters, parse_parameters
 from mdstudio.sources.md import is_md, open_md
+from mdstudio.sources.suffixes import SOURCE_SUFFIXES
 
 if TYPE_CHECKING:  # the window asks for the names of sources before numpy is there
     from mdstudio.sources.contract import Source
-
-# What a file that can be imported is called; a file that is named itself is recognised by what is in it.
-SOURCE_SUFFIXES = (".nc", ".nc4", ".cdf", ".netcdf", ".h5", ".hdf5", ".he5", ".sww", ".grib", ".grib1",
-                   ".grib2", ".grb", ".grb1", ".grb2", ".gb1", ".gb2", ".dfs0", ".dfs1", ".dfs2", ".dfs3", ".dfsu",
-                   ".mesh", ".zarr", ".zarr.zip")
 
 
 def open_source(locations: Sequence[str], reader_parameters: Mapping[str, Any] | None = None) -> Source:
