@@ -36,11 +36,15 @@ class _Cells:
 
 @dataclass
 class _Moments:
-    """Statistics of the values seen so far, per time."""
+    """Statistics of the values seen so far, per time: `count` and extremes of all, the others of the finite ones, in
+    the widest floats that there are; `above` and `below` count the infinite ones."""
 
     count: Array
     minimum: Array
     maximum: Array
+    finite: Array
+    above: Array
+    below: Array
     mean: Array
     squares: Array
     total: Array
@@ -49,32 +53,49 @@ class _Moments:
 
     def add(self, at: slice, values: Array, areas: Array | None) -> None:
         """Join (time, cell[, component]) values, NaN where there is no data."""
-        valid = ~np.isnan(values)
-        count = valid.sum(axis=1)
-        total = np.where(valid, values, 0.0).sum(axis=1)
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            mean = np.where(count > 0, total / np.maximum(count, 1), 0.0)
-            squares = np.where(valid, (values - mean[:, None]) ** 2, 0.0).sum(axis=1)
-            both = self.count[at] + count
-            apart = mean - self.mean[at]
-            share = np.where(both > 0, count / np.maximum(both, 1), 0.0)
-            self.squares[at] += squares + apart ** 2 * share * self.count[at]
-            self.mean[at] += apart * share
-        self.count[at] = both
-        self.total[at] += total
+        valid, finite = ~np.isnan(values), np.isfinite(values)
+        self.count[at] += valid.sum(axis=1)
+        self.above[at] += (values == np.inf).sum(axis=1)
+        self.below[at] += (values == -np.inf).sum(axis=1)
         self.minimum[at] = np.fmin(self.minimum[at], np.where(valid, values, np.inf).min(axis=1))
         self.maximum[at] = np.fmax(self.maximum[at], np.where(valid, values, -np.inf).max(axis=1))
+        known = _wide_enough(np.where(finite, values, 0.0))
+        count, total = finite.sum(axis=1), known.sum(axis=1)
+        both = self.finite[at] + count
+        mean = total / np.maximum(count, 1)
+        squares = np.where(finite, known - mean[:, None], 0.0)
+        apart, share = mean - self.mean[at], count / np.maximum(both, 1)
+        self.squares[at] += (squares ** 2).sum(axis=1) + apart ** 2 * share * self.finite[at]
+        self.mean[at] += apart * share
+        self.finite[at] = both
+        self.total[at] += total
         if areas is not None:
-            weights = np.where(valid, areas.reshape(1, -1, *(1,) * (values.ndim - 2)), 0.0)
+            weights = np.where(finite, np.nan_to_num(areas).reshape(1, -1, *(1,) * (values.ndim - 2)), 0.0)
             self.weight[at] += weights.sum(axis=1)
-            self.weighted[at] += np.where(valid, values * weights, 0.0).sum(axis=1)
+            self.weighted[at] += (known * weights).sum(axis=1)
+
+    def with_infinite(self, values: Array, spread: bool = False) -> Array:
+        """float64 of statistics of the finite values, as the infinite ones make them: without end, or no number."""
+        with np.errstate(over="ignore", under="ignore"):
+            found = values.astype(np.float64)
+        endless = (self.above > 0) | (self.below > 0)
+        no_number = endless & (spread | ((self.above > 0) & (self.below > 0)))
+        found[endless] = np.where(self.above[endless] > 0, np.inf, -np.inf)
+        found[no_number] = np.nan
+        return found
+
+
+def _wide_enough(values: Array) -> Array:
+    """The values in floats whose squares and sums neither overflow nor vanish; as they are where float64 does."""
+    largest = float(np.abs(values).max(initial=0.0))
+    return values if 1e-140 < largest < 1e140 or largest == 0 else values.astype(np.longdouble)
 
 
 def read_area(source: Source, geometry: GridGeometry | MeshPlaces, request: AreaRequest) -> AreaResult:
     """The statistics of the cells that a rectangle or polygon touches, at each time; errors as `query.read_map`.
 
     Cost: every page that holds one of the cells, at every time, once; memory: `MOST_VALUES` values and their stored
-    pages. Infinite values count as values.
+    pages. Infinite values count: means and sums of them are infinite, or no number where both signs occur.
     """
     layout = source.layout
     layer = layer_number(layout.item, request.layer)
@@ -83,8 +104,9 @@ def read_area(source: Source, geometry: GridGeometry | MeshPlaces, request: Area
     cells = (_cells_of_mesh(layout, geometry, request, level) if isinstance(geometry, MeshPlaces)
              else _cells_of_grid(geometry, request))
     shape = (len(times),) if layout.item.components == 1 else (len(times), layout.item.components)
-    moments = _Moments(np.zeros(shape, np.int64), np.full(shape, np.inf), np.full(shape, -np.inf),
-                       *(np.zeros(shape) for _ in range(5)))
+    none, nothing = np.zeros(shape, np.int64), np.zeros(shape, np.longdouble)
+    moments = _Moments(none, np.full(shape, np.inf), np.full(shape, -np.inf), *(none.copy() for _ in range(3)),
+                       *(nothing.copy() for _ in range(5)))
     tally = source.tally()
     parts = list(_parts(layout, times, cells.places))
     tally.start(sum(_units(layout, part, cells.places[cell_part]) for part, cell_part in parts), "groups")
@@ -124,11 +146,12 @@ def _parts(layout: ItemLayout, times: range, places: Array) -> Iterator[tuple[ra
     order = np.argsort(pages, kind="stable")
     ends = np.flatnonzero(np.diff(pages[order])) + 1
     group = layout.group_size if layout.stored_as == "TimeSeries" else 1
-    most_cells = max(1, MOST_VALUES // group)
+    most = MOST_VALUES // layout.item.components
+    most_cells = max(1, most // group)
     start = 0
     for stop in _ends(ends, len(places), most_cells):
         cell_part = order[start:stop]
-        steps = max(1, MOST_VALUES // (group * cell_part.size)) * group
+        steps = max(1, most // (group * cell_part.size)) * group
         first = times.start
         while first < times.stop:
             last = min(times.stop, (first // group) * group + steps)
@@ -159,10 +182,12 @@ def _result(request: AreaRequest, layout: ItemLayout, times: range, cells: _Cell
             ) -> AreaResult:
     seen = moments.count > 0
     with np.errstate(invalid="ignore", divide="ignore"):
-        deviation = np.sqrt(moments.squares / moments.count)
-        area_mean = moments.weighted / moments.weight
+        deviation = moments.with_infinite(np.sqrt(moments.squares / moments.finite), spread=True)
+        area_mean = moments.with_infinite(moments.weighted / moments.weight)
+    mean, total = moments.with_infinite(moments.mean), moments.with_infinite(moments.total)
     reason = cells.empty_reason or ("" if seen.any() or not len(times) else _NO_DATA)
     minimum, maximum, mean, deviation, area_mean = (
-        np.where(seen, part, np.nan) for part in (moments.minimum, moments.maximum, moments.mean, deviation, area_mean))
+        np.where(seen, part, np.nan) for part in (moments.minimum, moments.maximum, mean, deviation, area_mean))
+    area_mean = area_mean if cells.areas is not None else np.full_like(area_mean, np.nan)
     return AreaResult(request, layout.item, layout.times[times.start:times.stop], cells.count, moments.count, minimum,
-                      maximum, mean, moments.total, deviation, area_mean, cells.weights, explain, reason)
+                      maximum, mean, total, deviation, area_mean, cells.weights, explain, reason)

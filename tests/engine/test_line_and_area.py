@@ -18,6 +18,7 @@ from mdstudio.engine.errors import UsageError
 from mdstudio.engine.model import Description, GridDomain, Item, MeshDomain
 from mdstudio.engine.progress import Progress
 from mdstudio.engine.requests import AreaRequest, Explain, LineRequest, MapRequest, SeriesRequest
+from mdstudio.engine.spatial.cell_areas import grid_areas, ring_areas
 from mdstudio.engine.spatial.grid import GridGeometry
 from mdstudio.engine.spatial.line import EARTH, Stretches, grid_stretches, mesh_stretches
 from mdstudio.engine.spatial.mesh_geometry import MeshGeometry
@@ -144,9 +145,20 @@ def test_a_line_across_the_wrap_finds_both_ends(ends: tuple[float, float]) -> No
 
 def test_what_is_no_line_is_refused() -> None:
     geometry = GridGeometry(projected(3, 3, 0))
-    for line in ([], [(1.0, 1.0)], [(1.0, 1.0), (1.0, 1.0)], [(np.nan, 0.0), (1.0, 1.0)]):
+    for line in ([], [(1.0, 1.0)], [(1.0, 1.0), (1.0, 1.0)], [(np.nan, 0.0), (1.0, 1.0)], [(1e308, 0.0), (-1e308, 0.0)],
+                 [(1.0, 1.0, 1.0), (2.0, 2.0, 2.0)]):
         with pytest.raises(UsageError):
             grid_stretches(geometry, line)
+    globe = GridGeometry(GridDomain("regular", np.arange(0.0, 360, 10), np.array([-10.0, 0, 10])))
+    with pytest.raises(UsageError, match="latitude"):
+        grid_stretches(globe, [(0.0, 0.0), (10.0, 91.0)])
+
+
+def test_a_line_outside_a_grid_is_as_long_as_it_is_drawn() -> None:
+    """Along a parallel, not along the great circle between its ends."""
+    globe = GridGeometry(GridDomain("regular", np.arange(0.0, 360, 10), np.array([-10.0, 0, 10])))
+    found = grid_stretches(globe, [(0.0, 60.0), (90.0, 60.0)])
+    assert np.isclose(found.edges[-1], EARTH * np.radians(90) * 0.5, rtol=1e-4)
 
 
 def check_pages(explain: Explain) -> None:
@@ -337,3 +349,50 @@ def test_progress_of_an_area_in_parts_goes_forward_to_its_end(
     assert seen == sorted(seen)
     assert progress.done == progress.total
     assert len(found.explain.pages) == 2 < found.explain.pages_touched
+
+
+def test_areas_on_the_sphere_are_exact() -> None:
+    """All cells of the globe together, a cap around a pole, and the same cell as a ring with a corner twice."""
+    globe = GridGeometry(GridDomain("regular", np.arange(0.0, 360, 10), np.arange(-85.0, 90, 10)))
+    rows, columns = (part.ravel() for part in np.indices((18, 36)))
+    cells, what = grid_areas(globe, rows, columns)
+    assert what == "sphere"
+    assert np.isclose(cells.sum(), 4 * np.pi)
+    x, y = np.array([[10.0, 20, 20, 10, 10]]), np.array([[50.0, 50, 60, 60, 60]])
+    assert np.isclose(ring_areas(x, y, True)[0], np.radians(10) * np.ptp(np.sin(np.radians([50, 60]))))
+    cap = np.array([[-180.0, 180, 180, -180]]), np.array([[80.0, 80, 90, 90]])
+    assert np.isclose(ring_areas(*cap, True)[0], 2 * np.pi * (1 - np.sin(np.radians(80))))
+    around, others = (ring_areas(np.array([[a, b, c]]), np.array([[0.0, 0, 90]]), True)[0]
+                      for a, b, c in ((0, 90, 90), (0, 45, 45)))
+    assert around > others > 0
+
+
+@pytest.mark.parametrize("layout", ["MultiTimestep", "TimeSeries"])
+@pytest.mark.parametrize(("special", "mean", "total"), [
+    ([np.inf], np.inf, np.inf), ([-np.inf, np.inf], np.nan, np.nan), ([1e308, 1e308, 1e308], None, np.inf),
+    ([1e200, -1e200, 3e200], None, None), ([1e-300, 3e-300, 5e-300], None, None)])
+def test_extreme_values_give_the_same_numbers_however_they_are_read(
+        tmp_path: Path, layout: Any, special: list[float], mean: float | None, total: float | None,
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    small = max(map(abs, special)) < 1
+    values = np.full((3, 1, 18, 40), 0.0 if small else 1.0)
+    values[1, 0].flat[[0, 39, 719][:len(special)]] = special
+    domain = GridDomain("projected", np.arange(40.0), np.arange(18.0))
+    made = Made(Description(domain, axis(3), (Item("v", "float64"),)), {"v": values})
+    dataset = make_kind(tmp_path / "a", made, layout, width=16)
+    whole = dataset.area(AreaRequest("v"))
+    monkeypatch.setattr("mdstudio.engine.area_query.MOST_VALUES", 1)
+    parts = dataset.area(AreaRequest("v"))
+    wide = values[1].astype(np.longdouble)
+    for found in (whole, parts):
+        assert found.count.tolist() == [720, 720, 720]
+        assert (found.minimum[1], found.maximum[1]) == (values[1].min(), values[1].max())
+        expected = float(wide.mean()) if mean is None else mean
+        scale = max([abs(v) for v in special if np.isfinite(v)], default=1.0)
+        assert np.isclose(found.mean[1] / scale, expected / scale, rtol=1e-12, equal_nan=True)
+        assert total is None or found.total[1] == total or np.isnan(total)
+        if mean is None:
+            assert np.isclose(found.deviation[1] / abs(special[0]), float(wide.std() / abs(special[0])), rtol=1e-9)
+        else:
+            assert np.isnan(found.deviation[1])
+        assert found.mean[0] == (0.0 if small else 1.0)

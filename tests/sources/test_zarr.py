@@ -288,6 +288,28 @@ def test_a_place_at_0_is_a_place_though_unwritten_chunks_hold_0(tmp_path: Path) 
     assert description.items[0].no_data == 0
 
 
+@pytest.mark.filterwarnings("ignore:Consolidated metadata")
+def test_metadata_in_one_document_links_and_words_like_array_hide_nothing(tmp_path: Path) -> None:
+    named = dataset().assign_attrs(kind="array", node_type="array")
+    named.to_zarr(tmp_path / "a.zarr", zarr_format=3, consolidated=True)
+    assert {i.name for d, _ in read_all(tmp_path / "a.zarr") for i in d.items} == {"t", "s", "land"}
+    (tmp_path / "a.zarr" / "t").rename(tmp_path / "elsewhere")
+    (tmp_path / "a.zarr" / "t").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "a.zarr" / "loop").symlink_to(tmp_path / "a.zarr")
+    assert {i.name for d, _ in read_all(tmp_path / "a.zarr") for i in d.items} == {"t", "s", "land"}
+
+
+@pytest.mark.parametrize("text", ["[]", "null", "{", "[" * 100_000])
+def test_documents_that_are_none_are_named(tmp_path: Path, text: str) -> None:
+    path = to_zarr(dataset(), tmp_path / "a.zarr", 3)
+    (path / "t/zarr.json").write_text(text)
+    with pytest.raises(SourceError, match=r"'t/zarr.json' is damaged"):
+        read_all(path)
+    zipped_path = zipped(path)
+    with pytest.raises(SourceError, match=r"a\.zarr\.zip"):
+        read_all(zipped_path)
+
+
 def test_a_zip_file_can_be_deleted_after_reading(tmp_path: Path) -> None:
     path = zipped(to_zarr(dataset(), tmp_path / "a.zarr", 2))
     read_all(path)

@@ -16,7 +16,8 @@ from mdstudio.engine.spatial.grid import GridGeometry
 from mdstudio.engine.spatial.mesh_geometry import MeshGeometry
 
 EARTH = 6371008.8  # m, mean radius
-_MOST_DEGREES = 45.0  # of one segment on the globe: the turn at which a cell lies beside it is certain
+_MOST_DEGREES = 1.0  # of longitude of one segment on the globe, whose length is taken along the line as it is drawn
+_FAR = 1e150  # beyond it products of coordinates overflow
 _MOST_TURNS = 8
 
 
@@ -40,9 +41,11 @@ def grid_stretches(geometry: GridGeometry, line: Sequence[tuple[float, float]]) 
     """The cells of a grid that a line crosses; `UsageError` for what is no line."""
     globe = geometry.quads.wraps if geometry.quads is not None else geometry.x_axis.wraps
     if geometry.quads is None:
+        edges = [_edges(axis) for axis in (geometry.x_axis, geometry.y_axis)]
+
         def cuts(start: Array, end: Array) -> Array:
-            return np.concatenate([_cuts_of_axis(geometry.x_axis, start[0], end[0]),
-                                   _cuts_of_axis(geometry.y_axis, start[1], end[1])])
+            return np.concatenate([_cuts_of_axis(axis, own, *ends) for axis, own, ends in zip(
+                (geometry.x_axis, geometry.y_axis), edges, zip(start, end, strict=True), strict=True)])
     else:
         quads = geometry.quads
 
@@ -88,9 +91,11 @@ def _stretches(line: Sequence[tuple[float, float]], globe: bool, cuts: Callable[
 
 def _corners(line: Sequence[tuple[float, float]], globe: bool) -> Array:
     """(n, 2) float64 corners, each other than the one before; on the globe long segments are cut in pieces."""
-    given = np.asarray(line, np.float64).reshape(-1, 2)
-    if not np.isfinite(given).all():
-        raise UsageError("A corner of the line is no number.")
+    given = np.asarray(line, np.float64).reshape(len(line), -1) if len(line) else np.zeros((0, 2))
+    if given.size and (given.shape[1] != 2 or not (np.abs(given) < _FAR).all()):
+        raise UsageError("A corner of the line is no place: two numbers are needed.")
+    if globe and given.size and np.abs(given[:, 1]).max() > 90:
+        raise UsageError("A corner of the line has a latitude beyond 90 degrees.")
     given = given[np.r_[True, (given[1:] != given[:-1]).any(axis=1)]] if len(given) else given
     if len(given) < 2:
         raise UsageError("A line needs two different corners.", advice="Give x0,y0 x1,y1 or a LINESTRING.")
@@ -116,14 +121,20 @@ def _lengths(path: Array, globe: bool) -> Array:
     return lengths
 
 
-def _cuts_of_axis(axis: CellAxis, start: float, end: float) -> Array:
-    """Where a segment crosses the edges of an axis, as shares of its length."""
+def _edges(axis: CellAxis) -> Array:
+    edges: Array = np.unique(np.concatenate([axis.low, axis.high]))
+    return edges[np.isfinite(edges)]
+
+
+def _cuts_of_axis(axis: CellAxis, edges: Array, start: float, end: float) -> Array:
+    """Where a segment crosses the `edges` of an axis, as shares of its length."""
     if start == end:
         return np.zeros(0)
-    edges: Array = np.unique(np.concatenate([axis.low, axis.high]))
-    edges = edges[np.isfinite(edges)]
     low, high = min(start, end), max(start, end)
-    found = [edges - turn for turn in axis.turns(low, high)]
+    found = []
+    for turn in axis.turns(low, high):
+        first, last = np.searchsorted(edges, [low + turn, high + turn])
+        found.append(edges[max(0, first - 1):last + 1] - turn)
     cuts: Array = np.concatenate(found or [np.zeros(0)])
     return (cuts - start) / (end - start)
 
@@ -139,6 +150,8 @@ def _cuts_of_rings(x: Array, y: Array, start: Array, end: Array, globe: bool) ->
     dx, dy = end - start
     length = dx * dx + dy * dy
     from_a, from_b = dx * ay - dy * ax, dx * by - dy * bx  # twice the areas: on which side of the segment
+    if length == 0:  # shorter than numbers can tell
+        return np.zeros(0)
     along_a, along_b = (ax * dx + ay * dy) / length, (bx * dx + by * dy) / length
     crossed = (from_a > 0) != (from_b > 0)
     share = from_a[crossed] / (from_a[crossed] - from_b[crossed])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -85,8 +86,8 @@ def find_nodes(path: str) -> tuple[str, list[Node]]:
                                  lambda name: file.read(prefix + name))
     except PermissionError:
         raise AccessError("The store may not be read: no permission.", where=path) from None
-    except (OSError, zipfile.BadZipFile) as error:
-        raise SourceError(f"The store cannot be read: {error}.", where=path) from None
+    except (OSError, zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError) as error:
+        raise SourceError(f"The store cannot be read: {error}.", where=path) from None  # encrypted, packed otherwise
 
 
 def _refuse_others(path: str) -> None:
@@ -102,8 +103,14 @@ def _refuse_others(path: str) -> None:
 
 
 def _documents_of_folder(path: str) -> Iterable[str]:
-    """The documents below a folder; the chunks of arrays are not listed."""
-    for folder, folders, files in os.walk(path):
+    """The documents below a folder, links followed, each folder once; the chunks of arrays are not listed."""
+    seen: set[str] = set()
+    for folder, folders, files in os.walk(path, followlinks=True):
+        real = os.path.realpath(folder)
+        if real in seen:
+            folders.clear()
+            continue
+        seen.add(real)
         found = [f for f in files if f in _DOCUMENTS]
         below = os.path.relpath(folder, path).replace(os.sep, "/")
         yield from (f if below == "." else f"{below}/{f}" for f in found)
@@ -113,7 +120,11 @@ def _documents_of_folder(path: str) -> Iterable[str]:
 
 
 def _is_array(document: bytes) -> bool:
-    return b'"array"' in document and b'"node_type"' in document
+    try:
+        found = json.loads(document)
+    except (ValueError, RecursionError):
+        return False  # said when all documents are read
+    return isinstance(found, dict) and found.get("node_type") == "array"
 
 
 def _bytes(path: str) -> bytes:
@@ -137,14 +148,17 @@ def _read(path: str, names: Iterable[str], read: Callable[[str], bytes]) -> list
     for name in names:
         folder, _, document = name.rpartition("/")
         try:
-            documents.setdefault(folder, {})[document] = json.loads(read(name))
-        except (ValueError, UnicodeDecodeError) as error:
+            found = json.loads(read(name))
+            if not isinstance(found, dict):
+                raise ValueError("it holds no JSON object")
+            documents.setdefault(folder, {})[document] = found
+        except (ValueError, RecursionError) as error:
             raise SourceError(f"The document '{name}' is damaged: {error}.", where=path,
                               advice="Get the store again, or mend the document by hand.") from None
-    found = [_node(folder, own) for folder, own in documents.items()]
-    if not any(node.is_array for node in found):
+    nodes = [_node(folder, own) for folder, own in documents.items()]
+    if not any(node.is_array for node in nodes):
         raise SourceError("There is no array in this store.", where=path)
-    return sorted(found, key=lambda node: node.path.count("/") + bool(node.path))
+    return sorted(nodes, key=lambda node: node.path.count("/") + bool(node.path))
 
 
 def _node(folder: str, own: Mapping[str, Any]) -> Node:
