@@ -14,13 +14,13 @@ import numpy as np
 from mdstudio.engine.layout.item_layout import ItemLayout
 from mdstudio.engine.mesh_query import MeshPlaces, wanted_of
 from mdstudio.engine.model import Array
-from mdstudio.engine.query import Source, asked_layer, layer_number, numbers_of, read_over_time, time_range
+from mdstudio.engine.query import NO_TIME, Source, asked_layer, layer_number, numbers_of, read_over_time, time_range
 from mdstudio.engine.requests import AreaRequest, AreaResult, Explain, decode_values
 from mdstudio.engine.spatial.cell_areas import element_areas, grid_areas
 from mdstudio.engine.spatial.grid import GridGeometry
 
 MOST_VALUES = 1 << 23  # of a part that is decoded at once; one page of one time group is, whatever its size
-_NO_DATA = "none of the cells of the area has data at these times"
+_NO_DATA = "None of the cells of the area has data at these times."
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ def _result(request: AreaRequest, layout: ItemLayout, times: range, cells: _Cell
         deviation = moments.with_infinite(np.sqrt(moments.squares / moments.finite), spread=True)
         area_mean = moments.with_infinite(moments.weighted / moments.weight)
     mean, total = moments.with_infinite(moments.mean), moments.with_infinite(moments.total)
-    reason = cells.empty_reason or ("" if seen.any() or not len(times) else _NO_DATA)
+    reason = cells.empty_reason or ("" if seen.any() else _NO_DATA if len(times) else NO_TIME)
     minimum, maximum, mean, deviation, area_mean = (
         np.where(seen, part, np.nan) for part in (moments.minimum, moments.maximum, mean, deviation, area_mean))
     area_mean = area_mean if cells.areas is not None else np.full_like(area_mean, np.nan)

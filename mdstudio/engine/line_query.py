@@ -7,13 +7,14 @@ import numpy as np
 from mdstudio.engine.layout.item_layout import ItemLayout
 from mdstudio.engine.mesh_query import MeshPlaces, at_points
 from mdstudio.engine.model import NO_LAYER, Array
-from mdstudio.engine.query import Source, asked_layer, numbers_of, read_over_time, time_range
+from mdstudio.engine.query import NO_TIME, Source, asked_layer, numbers_of, read_over_time, time_range
 from mdstudio.engine.reading.tally import Tally
 from mdstudio.engine.requests import LineRequest, LineResult, decode_values
 from mdstudio.engine.spatial.grid import GridGeometry
 from mdstudio.engine.spatial.line import Stretches, grid_stretches, mesh_stretches
 
-_OUTSIDE = "the line crosses no {}"
+_OUTSIDE = "The line crosses no {}."
+_NO_DATA = "No {} that the line crosses has data at these times."
 
 
 def read_line(source: Source, geometry: GridGeometry | MeshPlaces, request: LineRequest) -> LineResult:
@@ -37,9 +38,17 @@ def read_line(source: Source, geometry: GridGeometry | MeshPlaces, request: Line
     stored = numbers_of(_read(tally, layout, times, layers, places))
     values = decode_values(layout.item, stored)
     values[:, places[..., 0] < 0] = np.nan
-    reason = "" if (found.cells >= 0).any() else _OUTSIDE.format(what)
     return LineResult(request, layout.item, layout.times[times.start:times.stop], found.edges, "m" if globe else unit,
-                      found.x, found.y, cells, layers, stored, values, tally.explain(), reason)
+                      found.x, found.y, cells, layers, stored, values, tally.explain(),
+                      _empty_reason(found, times, values).format(what))
+
+
+def _empty_reason(found: Stretches, times: range, values: Array) -> str:
+    if not (found.cells >= 0).any():
+        return _OUTSIDE
+    if not len(times):
+        return NO_TIME
+    return _NO_DATA if np.isnan(values).all() else ""
 
 
 def _layers(layout: ItemLayout, layer: int | None) -> Array:

@@ -21,6 +21,8 @@ from mdstudio.engine.requests import Explain, MapRequest, MapResult, SeriesReque
 from mdstudio.engine.spatial.grid import GridGeometry, Selection
 from mdstudio.engine.storage import BlobStorage
 
+NO_TIME = "There is no time in the range that is asked for."
+
 
 @dataclass(frozen=True)
 class Source:

@@ -174,7 +174,7 @@ class AreaResult:
         deviation: (time,) float64 standard deviation of the population, sqrt(mean((v - mean)^2)).
         area_mean: (time,) float64 mean weighted by the areas of the cells; NaN where they are unknown (`weights`).
         weights: what the areas are: "sphere" (longitude and latitude), "plane" (units of the CRS), or "" for nodes.
-        empty_reason: why no cell was found, or that none has data; "" otherwise.
+        empty_reason: why no cell was found, or that none has data or no time is asked for, as a sentence; "" otherwise.
     """
 
     request: AreaRequest
@@ -226,7 +226,7 @@ class LineResult:
         layers: the layer indices; [-1] of an item without layers.
         stored, values: (time, layer, n) as in `SeriesResult`; a stretch outside, or a layer that is not there, has the
             no-data value (or 0) and NaN. Of a vector one more axis for its components.
-        empty_reason: why no cell is crossed; "" otherwise.
+        empty_reason: why no cell is crossed, or that none has data or no time is asked for, as a sentence; "" else.
     """
 
     request: LineRequest

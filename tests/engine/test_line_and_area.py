@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -396,3 +397,27 @@ def test_extreme_values_give_the_same_numbers_however_they_are_read(
         else:
             assert np.isnan(found.deviation[1])
         assert found.mean[0] == (0.0 if small else 1.0)
+
+
+def test_an_empty_answer_says_why(tmp_path: Path) -> None:
+    """Outside, no data, or no time, as sentences, of grids and meshes; nothing is read for what is outside."""
+    for kind in ("grid", "mesh"):
+        made = kind_of(kind)
+        values = {name: np.full_like(stored, 99) for name, stored in made.values.items()}
+        items = tuple(replace(item, no_data=99) for item in made.description.items)
+        missing = replace(made, description=replace(made.description, items=items), values=values)
+        dataset = make_kind(tmp_path / kind, missing, "TimeSeries", "ZstdAuto")
+        x0, y0, x1, y1 = extent(dataset)
+        item, line = items[0].name, ((x0, y0), (x1, y1))
+        afar = ((x1 + 20, y1 + 20), (x1 + 21, y1 + 21))
+        asked: list[tuple[Any, str]] = [
+            (dataset.area(AreaRequest(item)), "has data"), (dataset.line(LineRequest(item, line)), "has data"),
+            (dataset.area(AreaRequest(item, start=1, stop=1)), "no time"),
+            (dataset.line(LineRequest(item, line, start=1, stop=1)), "no time"),
+            (dataset.area(AreaRequest(item, (x1 + 20, y1 + 20, x1 + 21, y1 + 21))), "lies "),
+            (dataset.line(LineRequest(item, afar)), "crosses no ")]
+        for result, words in asked:
+            assert words in result.empty_reason
+            assert result.empty_reason[0].isupper()
+            assert result.empty_reason.endswith(".")
+        assert [result.explain.pages_touched for result, _ in asked[2:]] == [0] * 4

@@ -71,7 +71,7 @@ class AreaCard(ReadCard):
 
     def empty(self, result: Any) -> tuple[str, str] | None:
         if result.empty_reason:
-            return "Nothing to count", f"{result.empty_reason[:1].upper()}{result.empty_reason[1:]}."
+            return "Nothing to count", result.empty_reason
         if self.statistic.currentText() == "Area mean" and not result.weights:
             return "No areas", "The values of nodes have no areas; the mean counts each node once."
         return None

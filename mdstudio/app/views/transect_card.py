@@ -83,7 +83,7 @@ class TransectCard(ReadCard):
 
     def empty(self, result: Any) -> tuple[str, str] | None:
         reason = result.result.empty_reason
-        return ("Nothing there", f"{reason[:1].upper()}{reason[1:]}.") if reason else None
+        return ("Nothing there", reason) if reason else None
 
     def show_result(self, result: Any) -> None:
         if result is None:
