@@ -30,13 +30,14 @@ class ParameterField(QWidget):
         column.setSpacing(3)
         column.addWidget(Label(parameter.name, "dense-medium"))
         self.control: Combo | LineEdit = self._choice() if parameter.type != "integer" else self._line()
-        self.control.setAccessibleDescription(parameter.description)
+        told = f"{parameter.description}\n\n{parameter.takes}"
+        self.control.setAccessibleDescription(told)
         column.addWidget(self.control)
         self._error = Label("", "caption-medium", "bad", wrap=True)
         self._error.hide()
         column.addWidget(self._error)
         column.addWidget(Label(_brief(parameter.description), "caption", "text3", wrap=True))
-        self.setToolTip(parameter.description)
+        self.setToolTip(told)
 
     def value(self) -> Value | None:
         """The value in its type; None where it is not given or wrong."""

@@ -11,14 +11,16 @@ WIDTH = 100
 def parameter_help(environ: Mapping[str, str]) -> str:
     """The end of `import --help`."""
     from mdstudio.engine.codecs import DESCRIPTIONS
-    from mdstudio.engine.parameters import describe_parameters
+    from mdstudio.engine.parameters import Listed, parameters
     from mdstudio.engine.settings import RECOMMENDED_COMPRESSION, effective_defaults
 
+    headings: dict[Listed, str] = {"writer": "writer parameters (--set NAME=VALUE):",
+                                   "reader": "reader parameters (--reader NAME=VALUE):", "environment": "environment:"}
     lines: list[str] = []
-    for which, option in (("writer", "--set"), ("reader", "--reader")):
-        lines += [f"{which} parameters ({option} NAME=VALUE):"]
-        for name, values, description in describe_parameters(which):  # type: ignore[arg-type]
-            lines += [f"  {name}", *_wrapped(f"{values}.", 6), *_wrapped(description, 6)]
+    for which, heading in headings.items():
+        lines.append(heading)
+        for name, parameter in parameters(which).items():
+            lines += [f"  {name}", *_wrapped(parameter.takes, 6), *_wrapped(parameter.description, 6)]
         lines.append("")
     lines.append("compressions:")
     for name, text in DESCRIPTIONS.items():

@@ -17,6 +17,7 @@ from mdstudio.engine.errors import UsageError
 from mdstudio.resources import resource
 
 Which = Literal["writer", "reader"]
+Listed = Literal["writer", "reader", "environment"]  # the last: variables that no list of parameters can give
 Value = str | int | bool
 
 
@@ -28,10 +29,13 @@ class Parameter:
         type: "choice" (a text out of `choices`), "integer" (`minimum` to `maximum`) or "flag" (true, false).
         default: the value where it is not given; None where that depends on the data or the environment.
         recommended: the value to suggest; None where the default is as good (D13).
+        unit: what a number counts; "" for others.
+        otherwise: in words, what is taken where it is not given and there is no fixed default.
+        environment: the variables that hold its default (D1).
     """
 
     name: str
-    which: Which
+    which: Listed
     type: Literal["choice", "integer", "flag"]
     description: str
     default: Value | None = None
@@ -39,6 +43,9 @@ class Parameter:
     choices: tuple[str, ...] = ()
     minimum: int = 0
     maximum: int = 0
+    unit: str = ""
+    otherwise: str = ""
+    environment: tuple[str, ...] = ()
 
     @property
     def expected(self) -> str:
@@ -49,6 +56,20 @@ class Parameter:
             return "true or false"
         unbounded = self.minimum < -1_000_000  # what is out of bounds depends on the storage type
         return "a whole number" if unbounded else f"a whole number from {self.minimum} to {self.maximum}"
+
+    @property
+    def default_text(self) -> str:
+        """What is taken where it is not given, in words."""
+        return self.otherwise if self.default is None else _text(self.default)
+
+    @property
+    def takes(self) -> str:
+        """One sentence for all who show parameters: what a value must be, of what unit, its default and where that
+        comes from, what is recommended."""
+        parts = [f"{self.expected} ({self.unit})" if self.unit else self.expected, f"default: {self.default_text}"]
+        parts += [f"environment: {', '.join(self.environment)}"] if self.environment else []
+        parts += [] if self.recommended is None else [f"recommended {_text(self.recommended)}"]
+        return "; ".join(parts) + "."
 
     def parse(self, value: object) -> Value:
         """The value in its type, from JSON or from the text of a command line; raises `UsageError`."""
@@ -73,15 +94,17 @@ class Parameter:
 
 
 @cache
-def parameters(which: Which) -> Mapping[str, Parameter]:
-    """The parameters of the writer or the reader, by name, in the order in which they are shown."""
+def parameters(which: Listed) -> Mapping[str, Parameter]:
+    """The parameters of the writer or the reader, or what the environment alone can set, by name, in the order in which
+    they are shown."""
     entries = json.loads(resource("parameters.json").read_text("utf-8"))
     return {entry["name"]: _parameter(entry) for entry in entries if entry["for"] == which}
 
 
 def _parameter(entry: Mapping[str, Any]) -> Parameter:
-    known = {key: value for key, value in entry.items() if key not in ("for", "choices")}
-    return Parameter(which=entry["for"], choices=tuple(entry.get("choices", ())), **known)
+    known: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in entry.items() if key != "for"}
+    return Parameter(which=entry["for"], **known)
 
 
 def parse_parameters(values: Sequence[Mapping[str, Any]], which: Which) -> dict[str, Value]:
@@ -119,17 +142,6 @@ def _unknown(name: str, which: Which) -> UsageError:
 
 def _shown(value: object) -> str:
     return repr(value)[:60]
-
-
-def describe_parameters(which: Which) -> list[tuple[str, str, str]]:
-    """(name, what a value must be with its default, description) of each parameter, for `--help` and the GUI (D11)."""
-    return [(p.name, p.expected + _default_text(p), p.description) for p in parameters(which).values()]
-
-
-def _default_text(parameter: Parameter) -> str:
-    parts = [] if parameter.default is None else [f"default {_text(parameter.default)}"]
-    parts += [] if parameter.recommended is None else [f"recommended {_text(parameter.recommended)}"]
-    return f" ({', '.join(parts)})" if parts else ""
 
 
 def _text(value: Value) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from mdstudio.engine.codecs import NAMES
 from mdstudio.engine.errors import UsageError
-from mdstudio.engine.parameters import describe_parameters, parameters, parse_parameters
+from mdstudio.engine.parameters import parameters, parse_parameters
 
 
 def parse(which: Literal["writer", "reader"] = "writer", **values: Any) -> dict[str, Any]:
@@ -20,11 +20,11 @@ def test_every_parameter_is_listed_with_what_it_takes_and_a_description() -> Non
     assert set(parameters("writer")) == {
         "Compression", "StorageType", "TimeGroupSize", "GridTileWidth", "LayoutVersion"}
     assert set(parameters("reader")) == {"DoubleAsFloat", "TimePolicy", "Strict"}
-    for which in ("writer", "reader"):
-        for name, expected, description in describe_parameters(which):
-            assert name
-            assert expected
-            assert description.endswith(".")
+    lists: tuple[Literal["writer", "reader"], ...] = ("writer", "reader")
+    for which in lists:
+        for parameter in parameters(which).values():
+            assert parameter.expected
+            assert parameter.description.endswith(".")
 
 
 @pytest.mark.rule("D13", "D11")
@@ -32,7 +32,7 @@ def test_the_compression_offers_every_known_name_and_recommends_one() -> None:
     compression = parameters("writer")["Compression"]
     assert compression.choices == NAMES
     assert compression.recommended == "ZstdAuto"
-    assert "recommended ZstdAuto" in describe_parameters("writer")[0][1]
+    assert "recommended ZstdAuto" in compression.takes
 
 
 @pytest.mark.rule("D11")

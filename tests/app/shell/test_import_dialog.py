@@ -15,11 +15,13 @@ from mdstudio.app.import_dialog import ImportDialog
 from mdstudio.app.import_form import ParameterForm
 from mdstudio.app.reading import Reader
 from mdstudio.app.widgets import Label
+from mdstudio.cli.parameters import parameter_help
 from mdstudio.engine.errors import Cancelled, SourceError
 from mdstudio.engine.parameters import parameters
 from mdstudio.engine.progress import Progress
 from mdstudio.jobs.recipe import Recipe
 from mdstudio.jobs.run import run_recipe
+from tests.parameter_page import PAGE
 from tests.sources.netcdf_meshes import mesh_file
 
 WAIT = 60_000
@@ -78,14 +80,18 @@ def test_a_variable_of_this_machine_is_respected_and_named(
 
 
 @pytest.mark.rule("D11")
-def test_every_parameter_has_a_field_with_its_description(qtbot) -> None:
+def test_every_parameter_has_a_field_with_its_description_as_help_and_page_tell_it(qtbot) -> None:
     form = ParameterForm()
     qtbot.addWidget(form)
+    told, written = " ".join(parameter_help({}).split()), PAGE.read_text("utf-8")
     for which in ("writer", "reader"):
         assert set(form.fields[which]) == set(parameters(which))
         for name, field in form.fields[which].items():
             assert field.control.accessibleName() == name
-            assert field.toolTip() == parameters(which)[name].description
+            description, takes = parameters(which)[name].description, parameters(which)[name].takes
+            assert field.toolTip() == field.control.accessibleDescription() == f"{description}\n\n{takes}"
+            assert " ".join(f"{name} {takes} {description}".split()) in told
+            assert description in written
 
 
 def test_a_bad_value_is_told_under_its_field_and_disables_the_import(make: Make, source: Path) -> None:
