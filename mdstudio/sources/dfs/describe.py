@@ -11,7 +11,7 @@ import numpy as np
 from mdstudio.engine.errors import SourceError, UnsupportedError
 from mdstudio.engine.model import Array, Description, Domain, Dropped, GridDomain, Item, LayerAxis
 from mdstudio.engine.times import TimeAxis
-from mdstudio.sources.dfs.library import reading
+from mdstudio.sources.dfs.library import BINARY, MESH, reading
 from mdstudio.sources.dfs.mesh import MeshPlace, dfsu_mesh, file_mesh
 from mdstudio.sources.dfs.projections import Place, grid_domain, place_of
 from mdstudio.sources.dfs.times import time_axis
@@ -106,8 +106,9 @@ def _description(path: str, domain: Domain, times: TimeAxis, items: list[Item], 
                  ) -> Description:
     import os
 
-    extension = os.path.splitext(path)[1].lower().lstrip(".")
-    return Description(domain, times, tuple(items), source=({"file": os.path.basename(path), "format": extension},),
+    extension = os.path.splitext(path)[1].lower()
+    kind = extension.lstrip(".") if extension in (*BINARY, MESH) else "dfs"
+    return Description(domain, times, tuple(items), source=({"file": os.path.basename(path), "format": kind},),
                        attributes={"title": title} if title else {}, dropped=tuple(dropped))
 
 

@@ -13,12 +13,18 @@ from mdstudio.engine.errors import AccessError, MdError, NotFoundError, SourceEr
 
 BINARY = (".dfs0", ".dfs1", ".dfs2", ".dfs3", ".dfsu")
 MESH = ".mesh"
+_MAGIC = b"DHI_DFS_"
 _ONE_AT_A_TIME = threading.RLock()  # the library keeps state between calls
 
 
 def is_dfs(path: str) -> bool:
-    """Whether the name of a file is that of a DHI file; nothing is opened."""
-    return path.lower().endswith((*BINARY, MESH))
+    """Whether a file is one of DHI's, by its name, or by its first bytes where it is called otherwise."""
+    if path.lower().endswith((*BINARY, MESH)):
+        return True
+    if not os.path.isfile(path) or not os.access(path, os.R_OK):
+        return False
+    with open(path, "rb") as file:
+        return file.read(len(_MAGIC)) == _MAGIC
 
 
 def require_library(path: str) -> None:
@@ -63,8 +69,20 @@ def reading(path: str, what: str) -> Iterator[None]:
 
 
 def open_file(path: str) -> Any:
-    """An open `mikecore.DfsFile.DfsFile`; its header is read."""
-    from mikecore.DfsFileFactory import DfsFileFactory
+    """An open `mikecore.DfsFile.DfsFile`; its header is read.
 
+    Raises `SourceError` for what the library cannot open, also where it would end this process; `UnsupportedError`
+    for a path that it cannot be given.
+    """
+    from mdstudio.sources.dfs.guard import require_openable
+    from mdstudio.sources.dfs.probe import opened
+
+    if sys.platform == "win32":
+        try:
+            path.encode("cp1252")
+        except UnicodeEncodeError:
+            raise UnsupportedError("DHI's library opens only files whose path is of Western European letters.",
+                                   where=path, advice="Rename the file or its folder, or copy it elsewhere.") from None
     with reading(path, "The header"):
-        return DfsFileFactory.DfsGenericOpen(path)
+        require_openable(path)
+        return opened(path)
