@@ -1,4 +1,4 @@
-"""`mdstudio import SOURCE... DATASET`: make a dataset of NetCDF or GRIB files, or write to one that is there."""
+"""`mdstudio import SOURCE... DATASET`: make a dataset of NetCDF, GRIB, DHI or Zarr files, or write to one that is there."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ _TO_DO: dict[Mode, str] = {"create": "import to", "append": "append to", "update
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser = commands.add_parser(
-        "import", parents=[common], help="make a dataset of NetCDF or GRIB files, or add to one",
+        "import", parents=[common], help="make a dataset of NetCDF, GRIB, DHI or Zarr files, or add to one",
         formatter_class=argparse.RawDescriptionHelpFormatter, usage="mdstudio import SOURCE... DATASET [options]",
-        description="Makes a dataset of one or several NetCDF or GRIB files (several are joined by time).\n"
+        description="Makes a dataset of NetCDF, GRIB, DHI (dfs0 to dfs3, dfsu, mesh) or Zarr files; several are\n"
+                    "joined by time, of DHI files one after the other with --append.\n"
                     "A failed or cancelled import leaves nothing behind. A killed one leaves no dataset, and the same\n"
                     "command goes on where it stopped.\n\n"
                     "--append, --update and --replace write to a dataset that is there. A killed one leaves the old\n"
