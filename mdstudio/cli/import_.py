@@ -1,4 +1,4 @@
-"""`mdstudio import SOURCE... DATASET`: make a dataset of NetCDF, GRIB, DHI or Zarr files, or write to one that is there."""
+"""`mdstudio import SOURCE... DATASET`: make a dataset of files of every family, or write to one that is there."""
 
 from __future__ import annotations
 
