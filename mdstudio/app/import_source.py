@@ -14,6 +14,7 @@ from mdstudio.engine.model import Description, Domain, Item, MeshDomain, values_
 
 _KINDS = {"regular": "Regular grid", "projected": "Projected grid", "rotated": "Rotated grid",
           "curvilinear": "Curvilinear grid"}
+_NOTES = 3  # of what is left out that are told in full; the tool tip of the badge has all
 
 
 class SourceCard(Card):
@@ -45,12 +46,15 @@ class SourceCard(Card):
         self.table.row_toggled.connect(self._toggle)
         self.table.row_activated.connect(self._toggle)
         self._dropped = Badge("", "info")
+        self._notes = Label("", "caption", "text2", wrap=True)
         self.body.addWidget(self.grid)
         self.body.addWidget(self._facts)
         self.body.addLayout(head)
         self.body.addWidget(self.table, 1)
         self.body.addWidget(self._dropped)
+        self.body.addWidget(self._notes)
         self._dropped.hide()
+        self._notes.hide()
         self.grid.hide()
 
     def set_descriptions(self, descriptions: Sequence[Description]) -> None:
@@ -129,6 +133,9 @@ class SourceCard(Card):
             things = formats.plural(len(dropped), "thing")
             self._dropped.set_badge(f"{things} of the source left out or changed", "info")
             self._dropped.setToolTip("\n".join(entry.text for entry in dropped))
+        more = [f"and {formats.count(len(dropped) - _NOTES)} more"] if len(dropped) > _NOTES else []
+        self._notes.setText("\n".join([*(entry.text for entry in dropped[:_NOTES]), *more]))
+        self._notes.setVisible(bool(dropped))
 
 
 def _raw(description: Description, item: Item) -> int:

@@ -63,6 +63,22 @@ def test_damage_is_told_by_the_import_and_refused_with_strict(tmp_path: Path, ru
     assert re.search(r"Left out or changed +messages: cut off by the end of the file", told.out)
 
 
+@pytest.mark.rule("R9")
+def test_index_lines_that_disagree_are_told_by_the_import_and_refused_with_strict(tmp_path: Path, run: Run) -> None:
+    path = write(tmp_path / "a.grib2", LEVELS[:2])
+    (tmp_path / "a.grib2.idx").write_text("1:0:d=2020010100:TMP:500 mb:anl:\n")
+    reason = "that disagree with the messages, which are believed: a.grib2.idx lacks the message at byte"
+    for more in (["--dry-run"], []):
+        assert f"index lines: {reason}" in " ".join(run("import", path, tmp_path / "d", *more).out.split())
+    (noted,) = run("import", path, tmp_path / "e", "--json").document["summary"]["dropped"]
+    assert (noted["what"], noted["count"]) == ("index lines", 1)
+    assert noted["reason"].startswith(reason)
+    strict = run("import", path, tmp_path / "s", "--reader", "Strict=true")
+    assert strict.status == 1
+    assert "index lines that disagree with the messages" in strict.err
+    assert not (tmp_path / "s").exists()
+
+
 def test_later_times_are_appended(tmp_path: Path, run: Run) -> None:
     first, later = (write(tmp_path / f"{d}.grib2", [temperature(day=d, hour=h) for h in (0, 12)]) for d in (1, 2))
     assert run("import", first, tmp_path / "d", "--quiet").status == 0

@@ -22,6 +22,7 @@ from mdstudio.engine.progress import Progress
 from mdstudio.jobs.recipe import Recipe
 from mdstudio.jobs.run import run_recipe
 from tests.parameter_page import PAGE
+from tests.sources.grib_builders import temperature, write
 from tests.sources.netcdf_meshes import mesh_file
 
 WAIT = 60_000
@@ -92,6 +93,22 @@ def test_every_parameter_has_a_field_with_its_description_as_help_and_page_tell_
             assert field.toolTip() == field.control.accessibleDescription() == f"{description}\n\n{takes}"
             assert " ".join(f"{name} {takes} {description}".split()) in told
             assert description in written
+
+
+@pytest.mark.rule("R9")
+def test_index_lines_that_disagree_with_the_messages_are_told_and_refused_with_strict(
+    make: Make, tmp_path: Path, qtbot
+) -> None:
+    path = write(tmp_path / "a.grib2", [temperature()])
+    (tmp_path / "a.grib2.idx").write_text("1:77:d=2020010100:TMP:2 m above ground:anl:\n")
+    dialog = make(path)
+    told = next(label for label in dialog.findChildren(Label) if "index lines" in label.text())
+    assert told.isVisible()
+    assert "that disagree with the messages, which are believed: a.grib2.idx line 1" in told.text()
+    assert dialog.submit.isEnabled()
+    dialog.form.fields["reader"]["Strict"].control.setCurrentText("true")
+    qtbot.waitUntil(lambda: dialog.states.state == "error", timeout=WAIT)
+    assert "index lines that disagree" in all_text(dialog)
 
 
 def test_a_bad_value_is_told_under_its_field_and_disables_the_import(make: Make, source: Path) -> None:
