@@ -12,6 +12,7 @@ import pytest
 from mdstudio.engine.errors import NotFoundError, SourceError
 from mdstudio.sources.registry import open_source
 from tests.sources.grib_builders import decoded, message, smooth, temperature, write
+from tests.sources.grib_fuzz import sections, subjects
 
 GOOD = [temperature(hour=h, start=280 + h) for h in (0, 6, 12)]
 
@@ -213,3 +214,46 @@ def test_numbers_of_complex_packing_that_end_the_process_of_eccodes_never_reach_
         (note,) = [d for d in source.dropped() if d.what == "messages"]
     assert "sections" in note.reason
     assert note.count == 1
+
+
+@pytest.fixture(scope="module")
+def packed() -> dict[str, bytes]:
+    return subjects()
+
+
+@pytest.mark.parametrize(("name", "section", "octet", "value", "match"), [
+    ("grid_complex_spatial_differencing 2 bitmap", 5, 36, 20, "packed values"),  # added to each group's width
+    ("grid_complex_spatial_differencing 2", 5, 38, 100, "packed values"),  # added to each group's length
+    ("grid_second_order 1", 4, 23, 11, "packed values"),  # bits of a length
+    ("grid_ccsds 2", 5, 6, 25, "values for 1200 points"),  # 419 million values
+    ("grid_jpeg 2", 7, 18, 16, "packed values"),  # rows of the image
+    ("grid_jpeg 2", 7, 46, 3, "packed values"),  # components
+    ("grid_png 2", 7, 22, 2, "packed values"),  # columns of the image
+    ("grid_png 2", 7, 30, 8, "packed values"),  # its depth
+    ("grid_png 2", 7, -12, 39, "packed values"),  # the length of its last chunk
+])
+def test_numbers_that_would_end_the_process_at_decoding_are_damage(
+        packed: dict[str, bytes], tmp_path: Path, name: str, section: int, octet: int, value: int, match: str) -> None:
+    bad = bytearray(packed[name])
+    ((start, stop),) = [(a, b) for number, a, b in sections(packed[name]) if number == section]
+    at = (start if octet > 0 else stop) + octet - (octet > 0)
+    assert bad[at] != value
+    bad[at] = value
+    with open_source([str(write(tmp_path / "a.grib", [bytes(bad)]))]) as source:
+        (description,) = source.descriptions()
+        got = source.read(description, description.items[0].name, slice(None), -1, slice(None), slice(None))
+        notes = [note for note in source.dropped() if note.what == "messages"]
+    assert np.isnan(got).all()
+    assert [note.count for note in notes] == [1]
+    assert match in notes[0].reason
+
+
+def test_whole_messages_of_every_packing_pass_the_checks(packed: dict[str, bytes], tmp_path: Path) -> None:
+    for name, data in packed.items():
+        if name.startswith("grid_second_order_no_SPD 2"):  # ecCodes writes two values less than there are points
+            continue
+        with open_source([str(write(tmp_path / "a.grib", [data]))]) as source:
+            (description,) = source.descriptions()
+            got = source.read(description, description.items[0].name, slice(None), -1, slice(None), slice(None))
+            assert [note for note in source.dropped() if note.what == "messages"] == [], name
+        assert got.ravel().tobytes() == decoded(data).tobytes(), name

@@ -6,19 +6,19 @@ Only headers are read here: the few bytes that frame a message, then its section
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from mdstudio.engine.errors import AccessError, NotFoundError, SourceError
+from mdstudio.sources.grib.groups import Groups, groups_1, groups_2
 
 _START, _END = b"GRIB", b"7777"
 _SEARCHED = 1 << 20  # bytes looked through at once for the next message
 _BULLETIN = 1024  # bytes that may come before the first message: headings of bulletins
 _LARGE = 0x800000  # GRIB1: the length is in units of 120 bytes
 _OWN_BITMAP, _EARLIER_BITMAP = 0, 254
-_COMPLEX = {2: 47, 3: 49}  # data representation templates, and bytes of their section
 _DATA_HEADER = 256  # bytes of a GRIB1 data section that hold all that is not data
 
 
@@ -203,6 +203,8 @@ def _fields_1(file: BinaryIO, number: int, start: int, length: int) -> Iterator[
             continue
         file.seek(at)
         parts[section] = file.read(min(size, _DATA_HEADER) if section == 4 else size)
+    if not _fit(groups_1, parts[4], start + length - 4 - at):
+        raise _BrokenError
     product, grid = bytearray(parts[1]), parts.get(2, b"")
     product[7] &= ~0x40 & 0xFF  # no bitmap
     data = len(parts[4]).to_bytes(3, "big") + parts[4][3:]
@@ -271,19 +273,17 @@ def _fields_2(file: BinaryIO, number: int, start: int, length: int) -> Iterator[
 
 
 def _groups_fit(file: BinaryIO, packing: tuple[int, int, int], size: int) -> bool:
-    """False where the numbers of complex packing cannot be those of a data section of `size` bytes: ecCodes reads
-    beyond it, or ends the process, where they are too large."""
+    """False where the groups of a packing cannot be those of a data section of `size` bytes."""
     file.seek(packing[1])
-    head = file.read(packing[2])
-    template = int.from_bytes(head[9:11], "big")
-    if template not in _COMPLEX:
-        return True
-    if len(head) < _COMPLEX[template]:
+    return _fit(groups_2, file.read(packing[2]), size)
+
+
+def _fit(groups_of: Callable[[bytes], Groups | None], header: bytes, size: int) -> bool:
+    try:
+        groups = groups_of(header)
+    except IndexError:
         return False
-    groups = int.from_bytes(head[31:35], "big")
-    bits = head[19], head[36], head[46]  # of a group's reference, width and length
-    extra = head[48] if template == 3 else 0
-    return max(bits) <= 32 and extra <= 4 and groups * sum(bits) <= 8 * size
+    return groups is None or groups.fit(size)
 
 
 def _message_2(head: bytes, body: bytes) -> bytes:

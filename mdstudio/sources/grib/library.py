@@ -77,7 +77,7 @@ class Header:
         try:
             eccodes().codes_set(self.handle, "missingValue", float("nan"))
             values: Array = eccodes().codes_get_values(self.handle)
-        except (eccodes().CodesInternalError, MemoryError) as error:
+        except (eccodes().CodesInternalError, MemoryError, ValueError) as error:
             raise UndecodableError(plain(error)) from None
         return values
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from mdstudio.engine.errors import NotFoundError, SourceError
 from mdstudio.engine.model import Array, Description, Dropped, MeshDomain
+from mdstudio.sources.grib.checks import check_message
 from mdstudio.sources.grib.describe import Part, Problems, describe
 from mdstudio.sources.grib.fields import Field
 from mdstudio.sources.grib.framing import message_bytes
@@ -100,7 +101,7 @@ class GribSource:
             return None
         grid = part.grids[field.grid]
         try:
-            values = self._decode(field)
+            values = self._decode(field, grid.points)
             if values.size != grid.points:
                 raise UndecodableError(f"{values.size} values for {grid.points} points")
         except UndecodableError as error:
@@ -112,12 +113,13 @@ class GribSource:
         self._keep(field, self._stored(field, placed))
         return self._decoded[field]
 
-    def _decode(self, field: Field) -> Array:
+    def _decode(self, field: Field, points: int) -> Array:
         path = self._paths[field.place.file]
         try:
             message = message_bytes(path, field.place)
         except OSError as error:
             raise SourceError(f"The file cannot be read: {error.strerror or error}.", where=path) from None
+        check_message(message, points)
         with opened(message) as header:
             return header.values()
 
