@@ -168,6 +168,7 @@ def made_in(folder: Path, run: Run) -> dict[Path, bytes]:
     return {p: p.read_bytes() for p in files_below(folder)}
 
 
+@pytest.mark.long  # in a process of its own: where other tests left threads, not all of them became the other user
 @pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="needs root to become another user")
 def test_a_folder_that_another_user_may_only_read(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     with tempfile.TemporaryDirectory() as name, tempfile.TemporaryDirectory() as warm:

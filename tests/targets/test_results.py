@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from mdstudio.engine.dataset import Dataset
+from mdstudio.engine.errors import StorageError
 from mdstudio.engine.model import Array
 from mdstudio.engine.requests import MapRequest, SeriesRequest
 from mdstudio.targets.results import write_map, write_series
@@ -82,7 +83,7 @@ def test_a_file_that_cannot_be_written_whole_leaves_the_old_one(
     path.write_bytes(b"old")
     result = dataset.map(MapRequest("v", 0, 0))
     monkeypatch.setattr(np, "savez_compressed", full)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(StorageError, match="The disk is full"):
         write_map(str(path), ".npz", result, dataset)
     assert path.read_bytes() == b"old"
     assert [p.name for p in tmp_path.iterdir() if p.is_file()] == ["map.npz"]
